@@ -219,7 +219,7 @@ def _condition(spec: RunSpec) -> tuple[tuple[str, Factor], ...]:
 
 def options(experiment: "Experiment", specs: Sequence[RunSpec]) -> dict[str, Any]:
     """What decides the results besides the experiment file's text and seed."""
-    files = {spec.scenario.name: Path(spec.scenario.path) for spec in specs if spec.scenario.path is not None}
+    files = {it.name: Path(it.path) for spec in specs for it in spec.scenarios if it.path is not None}
     hashes = {f"sha256 of {name}": sha256_of_file(file) for name, file in files.items()}
     return {"repetitions": experiment.about.repetitions, **hashes}
 
@@ -253,7 +253,10 @@ def _line_of(specs: Sequence[RunSpec]) -> Mapping[str, Any] | None:
     if not specs or (own is None and any(_rides_another(spec, specs[0]) for spec in specs)):
         return None
     found = line_figure_data(links.scenario(specs[0].scenario, specs[0].link_seed))
-    return found if own is None else {**found, "title": "Own network", "network": own}
+    if own is None:
+        return found
+    title = found["title"] if "rest" in (specs[0].link.own or {}) else "Own network"
+    return {**found, "title": title, "network": own}
 
 
 def _rides_another(spec: RunSpec, first: RunSpec) -> bool:

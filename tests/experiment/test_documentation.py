@@ -8,12 +8,12 @@ from pydantic import BaseModel
 
 from gauntlet.experiment import PROTOCOLS, expand, parse_experiment
 from gauntlet.experiment.latency_load import LoadSection
+from gauntlet.experiment.scenario_section import ScenarioSection
 from gauntlet.experiment.schema import (
     ExperimentSection,
     FlowSection,
     LinkSection,
     RecordSection,
-    ScenarioSection,
 )
 from gauntlet.experiment.server import ServerSection
 

@@ -405,3 +405,65 @@ def test_names_of_nodes_need_a_network() -> None:
         parse_experiment(text.replace('[scenario]\nname = "constant"\n', ""), "own.toml", Path())
     with pytest.raises(UserError, match=r"\[matrix\] network\.rate: there is no \[network\]"):
         parse_experiment(text + '[matrix]\nnetwork.rate = ["1Mbit/s"]', "own.toml", Path())
+
+
+TUNNEL = """
+[[network.tunnel]]
+name = "tun"
+between = ["r", "t"]
+"""
+BELOW = (
+    link("a", "r", 'mtu = "1476B"')
+    + link("r", "s", 'rate = "2Mbit/s"\ndelay = "10ms"')
+    + link("s", "t", 'delay = "5ms"')
+    + link("t", "b", 'mtu = "1476B"')
+)
+
+
+def test_a_tunnel_leads_along_the_links_between_its_ends() -> None:
+    """Both ends send into it what goes to hosts behind the other."""
+    (run,) = runs(BELOW + TUNNEL)
+    (tunnel,) = run["network"]["tunnels"]
+    addresses = {
+        (it["node"], it["link"]): it["address"].partition("/")[0] for it in run["network"]["addresses"]
+    }
+    assert tunnel == {
+        "name": "tun", "a": "r", "b": "t",
+        "a_outer": addresses["r", "r.s"], "b_outer": addresses["t", "s"],
+        "a_inner": "10.127.0.1/30", "b_inner": "10.127.0.2/30", "mtu_bytes": 1476,
+    }  # fmt: skip
+    through = {(it["node"], it["to"]) for it in run["network"]["routes"] if "tunnel" in it}
+    (at_a,) = (ip_interface(it["address"]).network for it in run["network"]["addresses"] if it["node"] == "a")
+    (at_b,) = (ip_interface(it["address"]).network for it in run["network"]["addresses"] if it["node"] == "b")
+    assert through == {("r", str(at_b)), ("t", str(at_a))}
+    (spec,) = specs(BELOW + TUNNEL)
+    assert spec.scenario.params["delay"] == 0.015
+
+
+def test_a_link_between_its_ends_comes_before_a_tunnel_unless_a_route_says_so() -> None:
+    near = link("a", "r") + link("r", "t", 'rate = "2Mbit/s"') + link("t", "b") + TUNNEL
+    (run,) = runs(near)
+    assert not [it for it in run["network"]["routes"] if "tunnel" in it]
+    routed = near + '[[network.route]]\nnode = "r"\nto = "b"\nvia = "tun"\n'
+    (run,) = runs(routed)
+    assert [it["node"] for it in run["network"]["routes"] if "tunnel" in it] == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("tunnel", "words"),
+    [
+        (TUNNEL + TUNNEL, "two tunnels are called 'tun'"),
+        (TUNNEL.replace('"t"', '"x"'), "the tunnel 'tun' is of 'x', which is no node"),
+        (TUNNEL.replace('"tun"', '"s"'), "the tunnel 's' is called like a node"),
+        (TUNNEL.replace('["r", "t"]', '["r", "r"]'), "two different nodes"),
+        (TUNNEL + '[[network.route]]\nnode = "s"\nto = "b"\nvia = "tun"\n', "no neighbour of it"),
+    ],
+)
+def test_tunnels_that_cannot_be(tunnel: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        specs(BELOW + tunnel)
+
+
+def test_a_tunnel_needs_a_way_between_its_ends() -> None:
+    with pytest.raises(UserError, match="the tunnel 'tun': no way leads from 'r' to 't'"):
+        specs(link("a", "r", 'rate = "1Mbit/s"') + link("r", "b") + link("t", "u") + TUNNEL)

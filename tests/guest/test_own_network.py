@@ -101,3 +101,38 @@ def test_flows_of_several_hosts_meet_at_a_link(play: Play, tmp_path: Any) -> Non
         ("middle>west.middle", "queue limit", "confirmed"),
         ("west.middle>west", "delay", "confirmed"),
     ]
+
+
+def test_a_link_follows_a_line_and_the_certificate_finds_it(play: Play, tmp_path: Any) -> None:
+    """The rate of each moment, what queues before it, and the delay behind it, in both directions."""
+    specs = expand(load_experiment(EXPERIMENTS / "shared-cell.toml", repetitions=1))
+    run = {**plan_run(specs[0]), "id": "run"}
+    assert len({it["rate_bps"] for it in run["timeline"] if it["link"] == "gateway>gateway.mast"}) > 10
+    record = play(run)["run"]
+    assert [flow["outcome"] for flow in record["flows"]] == ["ok", "ok"]
+    certificate = trusted(run, tmp_path / "out" / "run")
+    cell = {
+        (it["link"], it["impairment"]): it["answer"]
+        for it in certificate["impairments"]
+        if "gateway.mast" in it["link"]
+    }
+    assert cell["gateway>gateway.mast", "rate"] == "confirmed"
+    assert cell["gateway>gateway.mast", "queue limit"] == "confirmed"
+    assert cell["gateway.mast>mast", "delay"] == "confirmed"
+    assert cell["gateway.mast>gateway", "delay"] == "confirmed"
+
+
+def test_the_railway_emulator_as_a_file_carries_a_download_in_its_tunnel(play: Play, tmp_path: Any) -> None:
+    """Every packet of the line between the tunnel's ends has a header of GRE (protocol 47 of IP)."""
+    specs = expand(load_experiment(EXPERIMENTS / "own-rail.toml", repetitions=1))
+    run = {**plan_run(specs[0]), "id": "run"}
+    record = play(run)["run"]
+    assert [flow["outcome"] for flow in record["flows"]] == ["ok"]
+    certificate = trusted(run, tmp_path / "out" / "run")
+    radio = {
+        (it["link"], it["impairment"]): it["answer"]
+        for it in certificate["impairments"]
+        if "rasa.ra" in it["link"]
+    }
+    assert radio["ra>rasa.ra", "rate"] == "confirmed"
+    assert radio["rasa.ra>rasa", "delay"] == "confirmed"

@@ -38,6 +38,14 @@ def test_links_that_fail_are_counted_and_other_networks_are_no_common_one() -> N
     assert own_network.words(told).endswith(f" {failing} of the links are down for some time.")
 
 
+def test_a_link_that_follows_a_scenario_says_which() -> None:
+    specs = expand(load_experiment(EXPERIMENTS / "shared-cell.toml", repetitions=1))
+    told = own_links.told(specs)
+    assert told is not None
+    words = "5 nodes and 4 links. The link from gateway to mast follows hsr."
+    assert own_network.words(told) == words
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -5,7 +5,7 @@ from typing import Any
 
 from gauntlet.executor.attachments import Attached, attached
 from gauntlet.executor.plan import RunPlan, canonical
-from gauntlet.experiment import links
+from gauntlet.experiment import timelines
 from gauntlet.experiment.external import STACK
 from gauntlet.experiment.plans import plan_apart_from_link
 from gauntlet.experiment.runspec import RunSpec
@@ -73,7 +73,7 @@ class _Planner:
         if same not in self._links:
             link = repr((spec.scenario, spec.link, *drawn))
             if link not in self._timelines:
-                self._timelines[link] = self._shared(canonical(links.timeline(spec)))
+                self._timelines[link] = self._shared(canonical(timelines.timeline(spec)))
             self._links[same] = (spec, self._timelines[link])
         return self._links[same][1]
 

@@ -7,12 +7,12 @@
 """
 
 from gauntlet.experiment.expand import expand
-from gauntlet.experiment.links import ridden
 from gauntlet.experiment.load import Experiment, load_experiment, parse_experiment
 from gauntlet.experiment.plan_schema import Plan, check_plan, read_plan
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.protocols import PROTOCOLS, Protocol, protocol
 from gauntlet.experiment.runspec import FlowSpec, LinkConditions, RunSpec, ScenarioRef
+from gauntlet.experiment.timelines import ridden
 
 __all__ = [
     "PROTOCOLS",

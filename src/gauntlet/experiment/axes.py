@@ -198,10 +198,7 @@ def _value(section: str, key: str, written: Any, where: str) -> AxisValue:
     if isinstance(written, str):
         return AxisValue(written, written, _slug(written), written)
     if isinstance(written, dict):
-        text = json.dumps(written, sort_keys=True, default=str)
-        slug = _slug("-".join(f"{key}-{value}" for key, value in sorted(written.items())))
-        words = ", ".join(f"{key.replace('_', ' ')} {_words(value)}" for key, value in written.items())
-        return AxisValue(written, text, slug, words)
+        return _table(section, written)
     raise UserError(f"{where}: {written} cannot be a value of an axis; give text, a number or true or false.")
 
 
@@ -216,6 +213,18 @@ def _queue(written: Any, where: str) -> AxisValue:
     words = label.removeprefix(queues.KINDS[read.kind].label).rstrip(")")
     slug = _slug(re.sub(r", | of | \(", "-", f"{read.kind}{words}"))
     return AxisValue(written, label, slug, label)
+
+
+def _table(section: str, written: Mapping[str, Any]) -> AxisValue:
+    """A table by its keys; what a link follows by its name, then by what is said of it."""
+    words = [f"{key.replace('_', ' ')} {_words(value)}" for key, value in written.items()]
+    if section == "network" and isinstance(written.get("name"), str):
+        named = [word for word in words if not word.startswith("name ")]
+        label = ", ".join([written["name"], *named])
+        return AxisValue(written, label, _slug(label.replace(", ", "-")), label)
+    text = json.dumps(written, sort_keys=True, default=str)
+    slug = _slug("-".join(f"{key}-{value}" for key, value in sorted(written.items())))
+    return AxisValue(written, text, slug, ", ".join(words))
 
 
 def _quantity(key: str, written: Any, where: str) -> tuple[Factor, str] | None:

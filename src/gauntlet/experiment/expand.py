@@ -18,12 +18,14 @@ from gauntlet.experiment import (
     protocols,
     seeds,
     server,
+    stretches,
     threats,
     workloads,
 )
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.queues import QueueSection
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
+from gauntlet.experiment.scenario_section import FollowedSection
 from gauntlet.experiment.schema import Condition, ExperimentSection
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
@@ -34,7 +36,6 @@ LONGEST_ID = 200
 """Letters of a run's id; it names a folder, and file systems allow 255 bytes."""
 
 _ID_NAMES = {"channel_delay": "delay"}
-_SCENARIO_FILES = (".csv", ".parquet", ".toml")
 
 
 def expand(experiment: Experiment) -> list[RunSpec]:
@@ -60,7 +61,7 @@ def empty_run(condition: Condition, folder: Path, *, seed: int, limit_s: float) 
     ride = _Ride.of(condition, folder, seed)
     link_seed = seeds.link_seed(seed, 1)
     drawn = ride.drawn(link_seed)
-    start_s, duration_s = _stretch(condition, ride.scenario, link_seed, limit_s)
+    start_s, duration_s = stretches.stretch(ride.section, ride.scenario, link_seed, limit_s)
     return RunSpec(
         id="exec",
         factors={},
@@ -138,24 +139,29 @@ class _Ride:
     """The scenario of one condition, and what follows from it for every repetition."""
 
     ref: ScenarioRef
+    section: FollowedSection
+    """What the file says of it."""
     scenario: "Scenario"
     link: LinkConditions
     delay_half_width_s: float
     """Half the width of the range around the channel's delay from which each repetition draws its own."""
     sysctls: dict[str, str]
     own: own_links.OwnLinks | None = None
-    """The network of one's own in place of a line; `scenario` is then constant and like its first way."""
+    """The network of one's own in place of a line; `scenario` is then what one of its links follows, or
+    constant and like its first way."""
 
     @staticmethod
     def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
         own = own_links.of(condition, folder)
         ref = _scenario_ref(condition, folder) if own is None else own.scenario()
-        _refuse_bare_numbers(condition, ref, seed)
+        section = condition.scenario if own is None or own.followed is None else own.followed.section
+        stretches.refuse_bare_numbers(section, ref, seed)
         # Of this one only what no seed changes is used: its length and its highest rate.
         scenario = links.scenario(ref, seed)
         link = _link(condition, scenario) if own is None else own.conditions(condition)
         half_width_s = condition.link.channel_delay[1] if condition.link.channel_delay else 0.0
-        ride = _Ride(ref, scenario, link, half_width_s, {**STOCK_SYSCTLS, **condition.sysctl}, own)
+        sysctls = {**STOCK_SYSCTLS, **condition.sysctl}
+        ride = _Ride(ref, section, scenario, link, half_width_s, sysctls, own)
         links.check(ref, scenario, ride._shifted(-half_width_s).link)
         return ride
 
@@ -172,9 +178,9 @@ class _Ride:
                 from gauntlet.scenario import stratum
 
                 part = stratum(seed, repetition)
-            start_s, duration_s = _stretch(condition, self.scenario, link_seed, limit_s, part)
+            found = stretches.stretch(self.section, self.scenario, link_seed, limit_s, part)
             drawn, run_seed = self.drawn(link_seed), seeds.run_seed(seed, repetition, self.settled)
-            self._repeated[place] = _Repetition(drawn, run_seed, link_seed, start_s, duration_s)
+            self._repeated[place] = _Repetition(drawn, run_seed, link_seed, *found)
         return self._repeated[place]
 
     @cached_property
@@ -212,6 +218,8 @@ class _Ride:
     @cached_property
     def round_trip_s(self) -> float:
         """The longest round trip without queues that any repetition can meet."""
+        if self.own is not None and self.own.followed is not None:
+            return self.own.round_trip_s
         longest = self._shifted(self.delay_half_width_s)
         spread_s = 2 * self.link.jitter_s
         return spread_s + links.round_trip_s(longest.ref, links.scenario(longest.ref, 0), longest.link)
@@ -225,6 +233,8 @@ class _Ride:
         # bucket, what queues before it and the hosts' interfaces are like.
         for key in ("drop", "queue", "bucket_bytes", "offload", "threat"):
             del link[key]
+        if self.link.own is not None and "followed" in self.link.own:
+            link["own"] = {**link["own"], "followed": [_placeless(it) for it in link["own"]["followed"]]}
         # What a network cannot have changes no seed.
         link = {
             key: value
@@ -234,16 +244,17 @@ class _Ride:
         return {"name": self.ref.name, "params": self.ref.params, "link": link}
 
 
+def _placeless(followed: Mapping[str, Any]) -> dict[str, Any]:
+    """What a link follows, wherever the trace file lies."""
+    return {**followed, "scenario": {**followed["scenario"], "path": None}}
+
+
 def _scenario_ref(condition: Condition, folder: Path) -> ScenarioRef:
     section = condition.scenario
-    if section.chunk is not None and section.start is not None:
-        raise UserError(
-            "[scenario]: 'chunk' and 'start' both stand here; keep one (chunk draws the start by chance)."
-        )
+    found = stretches.referred(section, _params(condition), folder)
     if section.stratified and section.chunk is None:
         raise UserError("[scenario]: 'stratified' is about where a chunk begins; add chunk, its length.")
-    path = str((folder / section.name).resolve()) if section.name.endswith(_SCENARIO_FILES) else None
-    return ScenarioRef(section.name, _params(condition), section.bearer, path)
+    return found
 
 
 def _params(condition: Condition) -> dict[str, Any]:
@@ -256,22 +267,6 @@ def _params(condition: Condition) -> dict[str, Any]:
             "[scenario] delay: there is a channel_delay too; keep one of them, they mean the same here."
         )
     return {**params, "delay": delay[0]}
-
-
-def _refuse_bare_numbers(condition: Condition, ref: ScenarioRef, seed: int) -> None:
-    """What has a unit needs it in a file: `delay = 100` would be 100 s, and `loss = 1` all packets.
-
-    As text a number means the same where it has no unit, and is refused where it lacks one.
-    """
-    bare = {
-        key: str(value)
-        for key, value in condition.scenario.params.items()
-        if isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and not (key == "loss" and 0 <= value < 1)
-    }
-    if bare:
-        links.scenario(dataclasses.replace(ref, params={**ref.params, **bare}), seed)
 
 
 def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
@@ -361,26 +356,3 @@ def _id(parts: list[str]) -> str:
             f"[matrix]: the run's id {name} is longer than {LONGEST_ID} letters; vary fewer or shorter keys."
         )
     return name
-
-
-def _stretch(
-    condition: Condition,
-    scenario: "Scenario",
-    link_seed: int,
-    limit_s: float,
-    part: tuple[int, int] = (0, 1),
-) -> tuple[float, float]:
-    """Where on the scenario a run begins and how long the stretch is, in seconds; `part` as of `chunks`."""
-    section = condition.scenario
-    if section.chunk is not None:
-        from gauntlet.scenario import chunks
-
-        chosen = chunks(scenario, duration_s=section.chunk, count=1, seed=link_seed, part=part)[0]
-        return chosen.start_s, chosen.duration_s
-    start_s = section.start or 0.0
-    if start_s >= scenario.duration_s:
-        raise UserError(
-            f"[scenario] start: {start_s:g} s is beyond the end of '{section.name}', which lasts "
-            f"{scenario.duration_s:g} s; choose an earlier start."
-        )
-    return start_s, min(limit_s, scenario.duration_s - start_s)

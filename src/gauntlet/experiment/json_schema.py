@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.network_section import AXES as NETWORK_AXES
 from gauntlet.experiment.network_section import NetworkSection
+from gauntlet.experiment.scenario_section import ScenarioSection
 from gauntlet.experiment.schema import (
     FLOW_KEYS,
     LINK_KEYS,
@@ -25,7 +26,6 @@ from gauntlet.experiment.schema import (
     ExperimentFile,
     FlowSection,
     LinkSection,
-    ScenarioSection,
 )
 from gauntlet.experiment.server import NONE, ServerSection
 

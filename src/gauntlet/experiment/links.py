@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from gauntlet.scenario import Scenario, Trace
     from gauntlet.scenario.radio import Latency
 
-_RATE = {side: (f"rate_{side}_bps", "queue_limit_bytes") for side in ("up", "down")}
-_CHANNEL = {side: (f"delay_{side}_s", f"loss_{side}") for side in ("up", "down")}
+RATE_COLUMNS = {side: (f"rate_{side}_bps", "queue_limit_bytes") for side in ("up", "down")}
+CHANNEL_COLUMNS = {side: (f"delay_{side}_s", f"loss_{side}") for side in ("up", "down")}
 """Columns of a trace that a direction's hops follow: those with its rate, and all others."""
 
 _RIDDEN = [
     "t_s",
-    *dict.fromkeys(name for columns in (_RATE, _CHANNEL) for own in columns.values() for name in own),
+    *dict.fromkeys(
+        name for columns in (RATE_COLUMNS, CHANNEL_COLUMNS) for own in columns.values() for name in own
+    ),
 ]
 
 State = dict[str, Any]
@@ -155,23 +157,25 @@ def ridden(spec: RunSpec) -> dict[str, pa.Table]:
             for delay_s in table.column(f"delay_{side}_s").to_pylist()
         ]
         losses = [_loss(spec.link, side, own) for own in table.column(f"loss_{side}").to_pylist()]
-        table = _with_column(_with_column(table, f"delay_{side}_s", delays), f"loss_{side}", losses)
+        table = with_column(with_column(table, f"delay_{side}_s", delays), f"loss_{side}", losses)
     if spec.link.queue_limit_bytes is not None:
-        table = _with_column(table, "queue_limit_bytes", [spec.link.queue_limit_bytes] * table.num_rows)
+        table = with_column(table, "queue_limit_bytes", [spec.link.queue_limit_bytes] * table.num_rows)
     limit = (_queued(spec.scenario, found, spec.link, "up") or {}).get("queue_limit_bytes")
     if limit is not None:
-        table = _with_column(table, "queue_limit_bytes", [limit] * table.num_rows)
+        table = with_column(table, "queue_limit_bytes", [limit] * table.num_rows)
     return {name: table}
 
 
 def timeline(spec: RunSpec) -> list[State]:
-    """The timeline of a run's plan: everything at 0, later only what changes."""
-    if spec.link.own is not None:
-        return [dict(entry) for entry in spec.link.own["timeline"]]
+    """The timeline of a run over a preset: everything at 0, later only what changes."""
     found = scenario(spec.scenario, spec.link_seed)
     trace = bearer(spec.scenario, found)
     stretch = _stretch(trace, spec.start_s, _window_s(spec, found))
     network, link = NETWORKS[spec.link.network], spec.link
+
+    def of_hop(hop: str, state: State) -> State:
+        return _second(link, state) if hop in network.second else state
+
     seconds = (link.second_rate_bps, link.second_delay_s, link.second_loss)
     placed: list[tuple[_Place, State]] = []
     for number, (side, internet_s) in enumerate(
@@ -183,11 +187,16 @@ def timeline(spec: RunSpec) -> list[State]:
         states: tuple[tuple[Sequence[str], Sequence[str], tuple[Any, ...], Callable[[State], State]], ...] = (
             (
                 hops.rate,
-                _RATE[side],
+                RATE_COLUMNS[side],
                 (link.queue_limit_bytes, link.bucket_bytes, json.dumps(queued)),
-                partial(_rate, link, side, queued),
+                partial(rate_state, link, side, queued),
             ),
-            (hops.access, _CHANNEL[side], (own_s, *_of_access(link)), partial(_channel, link, side, own_s)),
+            (
+                hops.access,
+                CHANNEL_COLUMNS[side],
+                (own_s, *_of_access(link)),
+                partial(channel_state, link, side, own_s),
+            ),
             (
                 hops.internet if internet_s > 0 else (),
                 (),
@@ -200,7 +209,7 @@ def timeline(spec: RunSpec) -> list[State]:
             if asked not in stretch.made:
                 stretch.made[asked] = [
                     ((row, number, order, hop), entry)
-                    for row, hop, entry in _entries(link, stretch.rows, names, followed, state)
+                    for row, hop, entry in entries(stretch.rows, names, followed, state, of_hop)
                 ]
             placed += stretch.made[asked]
     return [dict(entry) for _, entry in sorted(placed, key=itemgetter(0))]
@@ -221,24 +230,23 @@ class _Stretch:
     made: dict[tuple[Any, ...], list[tuple[_Place, State]]] = field(default_factory=dict)
 
 
-def _entries(
-    link: LinkConditions,
+def entries(
     rows: Sequence[State],
     hops: Sequence[str],
     followed: Sequence[str],
     state: Callable[[State], State],
+    of_hop: Callable[[str, State], State] = lambda _hop, state: state,
 ) -> Iterator[tuple[int, int, State]]:
     """Row, place of the hop and entry wherever the state of a hop changes, which is one of what is
-    `followed` of the rows.
+    `followed` of the rows; `of_hop` says what that is for a hop of its own.
     """
-    second = NETWORKS[link.network].second
     held: dict[str, State] = {}
     before: State | None = None
     for number, row in enumerate(rows):
         if before is None or any(before[name] != row[name] for name in followed):
             common = state(row)
             for place, hop in enumerate(hops):
-                own = _second(link, common) if hop in second else common
+                own = of_hop(hop, common)
                 known = held.get(hop, {})
                 changed = {
                     key: value for key, value in own.items() if key not in known or known[key] != value
@@ -263,9 +271,14 @@ def _stretch(trace: "Trace", start_s: float, duration_s: float) -> _Stretch:
         if len(_STRETCHES) >= _MOST_STRETCHES:
             _STRETCHES.pop(next(iter(_STRETCHES)))
         # The trace is kept too, so that no other one gets its id.
-        rows = trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist()
-        _STRETCHES[key] = _Stretch(trace, rows)
+        _STRETCHES[key] = _Stretch(trace, rows_of(trace, start_s, duration_s))
     return _STRETCHES[key]
+
+
+def rows_of(trace: "Trace", start_s: float, duration_s: float) -> list[State]:
+    """What links follow of a stretch, row by row, from 0 s on."""
+    rows: list[State] = trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist()
+    return rows
 
 
 _MOST_STRETCHES = 8
@@ -281,14 +294,14 @@ def _internet_s(spec: RunSpec, found: "Scenario", trace: "Trace") -> tuple[float
     return round(whole_s - up_s, DELAY_DIGITS), round(whole_s - down_s, DELAY_DIGITS)
 
 
-def _rate(link: LinkConditions, side: str, queued: State | None, row: State) -> State:
+def rate_state(link: LinkConditions, side: str, queued: State | None, row: State) -> State:
     if queued is None:
         queued = {"queue_limit_bytes": link.queue_limit_bytes or row["queue_limit_bytes"]}
     state = {"rate_bps": round(row[f"rate_{side}_bps"]), **queued}
     return state if link.bucket_bytes is None else {**state, "burst_bytes": link.bucket_bytes}
 
 
-def _channel(link: LinkConditions, side: str, own_s: float, row: State) -> State:
+def channel_state(link: LinkConditions, side: str, own_s: float, row: State) -> State:
     delay_s = row[f"delay_{side}_s"] + own_s
     return {"delay_s": round(delay_s, DELAY_DIGITS), **_access(link, side, row[f"loss_{side}"])}
 
@@ -331,7 +344,7 @@ def _loss(link: LinkConditions, side: str, own: float) -> float:
     return round(1 - (1 - own) * (1 - link.loss), 12)
 
 
-def _with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
+def with_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
     index = table.schema.get_field_index(name)
     field = table.schema.field(index)
     return table.set_column(index, field, pa.array(values, type=field.type))

@@ -49,6 +49,10 @@ class Addresses:
         """Whose an address is."""
         return next((it.node for it in self.all if it.interface.ip == address), None)
 
+    def network(self, address: IPv4Address) -> IPv4Network:
+        """That of one of the addresses."""
+        return next(it.interface.network for it in self.all if it.interface.ip == address)
+
     def towards(self, node: str, link: int, within: IPv4Network | None = None) -> IPv4Address:
         """The address of the neighbour on a link, in a network that both ends have there: that one, or the
         first.

@@ -15,6 +15,7 @@ from gauntlet.errors import UserError
 from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.quantities import Duration, Length, Rate, Share, Size, Time
 from gauntlet.experiment.queues import Queue
+from gauntlet.experiment.scenario_section import Followed
 from gauntlet.experiment.strict import Strict, unknown_key
 from gauntlet.experiment.tomlfile import checked, toml
 
@@ -74,7 +75,15 @@ class NetworkDirection(Strict):
     corrupt: Share | None = None
 
 
-class NetworkLink(NetworkDirection):
+class NetworkLine(NetworkDirection):
+    """What a link does to packets, whichever way they go."""
+
+    scenario: Followed | None = None
+    """Whose rate, delay and loss it has from moment to moment: towards its second end those up, towards its
+    first those down. None: what is written here stays."""
+
+
+class NetworkLink(NetworkLine):
     """[[network.link]]: a cable between two nodes."""
 
     between: Annotated[list[Node], AfterValidator(_apart)]
@@ -112,10 +121,17 @@ class NetworkLink(NetworkDirection):
                 for key, value in self.onwards.items()}  # fmt: skip
 
 
+_OF_SCENARIO = ("rate", "delay", "loss", "burst_loss")
+"""Keys of a link that a scenario has in their place."""
+
+
 def contradiction(link: NetworkLink) -> str | None:
     """Keys of a link that cannot stand together, as a sentence; None: all can."""
     for where, way in (("", link.onwards), ("back: ", link.backwards)):
-        if way["queue"] is not None and way["rate"] is None:
+        stray = [key for key in _OF_SCENARIO if way[key] is not None]
+        if link.scenario is not None and stray:
+            return f"{where}the scenario says '{stray[0]}'; leave it out, or write it on the next link."
+        if way["queue"] is not None and way["rate"] is None and link.scenario is None:
             return f"{where}a queue without a rate never fills; add rate, or leave queue out."
         if way["burst_loss"] is not None and way["loss"]:
             return f"{where}loss and burst_loss both stand here; keep one of them."
@@ -139,7 +155,17 @@ class NetworkRoute(Strict):
     to: str
     """A node (all of its addresses), a prefix, or default."""
     via: str
-    """A neighbour, or its address."""
+    """A neighbour, or its address; or a tunnel."""
+
+
+class NetworkTunnel(Strict):
+    """[[network.tunnel]]: two nodes that wrap in GRE what they send each other."""
+
+    name: Node
+    between: Annotated[list[Node], AfterValidator(_apart)]
+    """Its two ends, which need no link of their own."""
+    mtu: Annotated[Size, AfterValidator(_mtu)] | None = None
+    """The longest packet in it; None: 1476 bytes, which an MTU of 1500 leaves."""
 
 
 Method = Literal["iwpsp", "mlw", "exact", "farthest", "disjoint"]
@@ -155,6 +181,7 @@ class NetworkSection(Strict):
     link: list[NetworkLink] = Field(default_factory=list)
     address: list[NetworkAddress] = Field(default_factory=list)
     route: list[NetworkRoute] = Field(default_factory=list)
+    tunnel: list[NetworkTunnel] = Field(default_factory=list)
     paths: list[list[str]] = Field(default_factory=list)
     """Ways between two hosts, each with addresses of its own; on a map, between its two ends."""
     set: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -193,7 +220,7 @@ class NetworkSection(Strict):
         stray = [self.written(name) for name in sorted(OF_MAP) if getattr(self, name) is not None]
         if self.map is None and stray:
             raise ValueError(f"'{stray[0]}' is of networks on a map; add map, or leave it out.")
-        stray = [name for name in ("nodes", "address", "route") if getattr(self, name)]
+        stray = [name for name in ("nodes", "address", "route", "tunnel") if getattr(self, name)]
         if not self.link and stray:
             raise ValueError(f"'{stray[0]}' stands beside '{ways[0]}'; write it where the links are.")
         if self.file is not None and self.paths:
@@ -229,7 +256,7 @@ OF_MAP = frozenset(
 """Keys of networks on a map alone."""
 AXES = ("file", *sorted(NetworkSection.written(name) for name in OF_MAP), "map")
 """Keys that [matrix] takes behind `network.`, besides those of links (LINK.KEY)."""
-LINK_AXES = tuple(NetworkDirection.model_fields)
+LINK_AXES = tuple(NetworkLine.model_fields)
 """Keys of a link that [matrix] takes behind its name."""
 
 
@@ -270,9 +297,9 @@ def _replaced(
 def _with(link: NetworkLink, keys: Mapping[str, Any]) -> NetworkLink:
     """In both directions: what stands in `back` is replaced too."""
     where = f"[network] set, {link.called}"
-    given = checked(NetworkDirection, dict(keys), where)
+    given = checked(NetworkLine, dict(keys), where)
     values = {key: getattr(given, key) for key in keys}
-    back = link.back.model_copy(update=dict.fromkeys(values))
+    back = link.back.model_copy(update=dict.fromkeys(values.keys() - {"scenario"}))
     changed = link.model_copy(update={**values, "back": back})
     wrong = contradiction(changed)
     if wrong is not None:

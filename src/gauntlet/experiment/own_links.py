@@ -1,12 +1,13 @@
 """Runs over a network of one's own: the ends of their flows, and the line that stands for it in reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gauntlet.errors import UserError
 from gauntlet.experiment import map_network, network_section, own_network
+from gauntlet.experiment.followed import Followed
 from gauntlet.experiment.own_network import Layout, OwnNetwork
 from gauntlet.experiment.runspec import LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.schema import Condition, FlowSection
@@ -35,10 +36,23 @@ class OwnLinks:
         sender, _, receiver = ends.partition(">")
         return self.network.ways[sender, receiver].rate_bps
 
+    @property
+    def followed(self) -> Followed | None:
+        """What the first link on the way of the first flow follows that follows anything."""
+        return None if self.network.first is None else self.network.first.follows
+
+    @property
+    def round_trip_s(self) -> float:
+        """The longest of all flows, without queues."""
+        ways = self.network.ways
+        return max(way.delay_s + ways[ends[::-1]].delay_s for ends, way in ways.items())
+
     def scenario(self) -> ScenarioRef:
-        """A constant line like the way of the first flow: what a report shows of the line, and what times are
-        worked out by.
+        """What a report shows of the line, and what times are worked out by: what `followed` has, else a
+        constant line like the way of the first flow.
         """
+        if self.followed is not None:
+            return self.followed.ref
         way = self.network.ways[next(iter(self.network.ways))]
         params = {
             "rate": way.rate_bps,
@@ -77,10 +91,15 @@ def of(condition: Condition, folder: Path) -> OwnLinks | None:
     section, beside = network_section.read(condition.network, folder)
     where = f"[network] {condition.network.file}" if condition.network.file else "[network]"
     try:
-        asked = own_network.layout(section) if section.map is None else map_network.layout(section, beside)
+        asked = (
+            own_network.layout(section, beside)
+            if section.map is None
+            else map_network.layout(section, beside)
+        )
         flows = tuple(_ended(flow, number, asked) for number, flow in enumerate(condition.flow, start=1))
         pairs = [(flow.from_ or "", flow.to or "") for flow in flows]
-        return OwnLinks(own_network.built(asked, pairs), flows)
+        network = own_network.built(asked, pairs)
+        return OwnLinks(network, tuple(_turned(flow, network) for flow in flows))
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
 
@@ -95,9 +114,16 @@ def told(specs: Sequence[RunSpec]) -> dict[str, Any] | None:
     joined = [[link["ends"] for link in network["links"]] for network in networks]
     if not networks or len(networks) < len(specs) or any(ends != joined[0] for ends in joined):
         return None
-    (first, *_), params = specs[0].flows, [spec.scenario.params for spec in specs]
+    (first, *_), params = specs[0].flows, [_way(spec) for spec in specs]
     way = {key: value for key, value in params[0].items() if all(it.get(key) == value for it in params)}
-    return {"from": first.sender, "to": first.receiver, "links": networks[0]["links"], "way": way}
+    tunnels = [[it["a"], it["b"]] for it in networks[0]["network"].get("tunnels", ())]
+    dug = {"tunnels": tunnels} if tunnels else {}
+    return {"from": first.sender, "to": first.receiver, "links": networks[0]["links"], "way": way, **dug}
+
+
+def _way(spec: RunSpec) -> Mapping[str, Any]:
+    """What stays as it is of the way of the first flow: nothing where it follows a scenario."""
+    return {} if spec.link.own is None or "rest" in spec.link.own else spec.scenario.params
 
 
 def refuse_nodes(in_path: Sequence[object], threats: Sequence[object]) -> None:
@@ -108,6 +134,12 @@ def refuse_nodes(in_path: Sequence[object], threats: Sequence[object]) -> None:
                 f"[[{section}]]: it acts beside the train or the trackside of a scenario's line, which a "
                 "[network] does not have; leave it out, or take a [scenario] in place of [network]."
             )
+
+
+def _turned(flow: FlowSection, network: OwnNetwork) -> FlowSection:
+    """The flow with the direction in which it passes the link that follows the run's scenario."""
+    side = network.sides.get((flow.from_ or "", flow.to or ""))
+    return flow if side is None else flow.model_copy(update={"direction": side})
 
 
 def _ended(flow: FlowSection, number: int, asked: Layout) -> FlowSection:

@@ -2,25 +2,34 @@
 
 A link direction of a plan has either a rate or a delay. So a link with both is cut in two by a switch, which
 has no address and passes on what comes: the rate stands before it, the delay behind. A link of a host is cut
-once more beside the host, so that a tap sees what enters it (docs/formats/own-network.md).
+once more beside the host, so that a tap sees what enters it (docs/formats/own-network.md). What a link that
+follows a scenario does at each moment is a matter of the run (followed.py); here it is what is typical of it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import queues
+from gauntlet.experiment import followed, queues
+from gauntlet.experiment.followed import OF_RATE, Followed
 from gauntlet.experiment.network_addresses import MOST_PATHS, Addresses, Written, addressed
-from gauntlet.experiment.network_routes import Hop, Routes, WrittenRoute, routes
-from gauntlet.experiment.network_section import NetworkSection
+from gauntlet.experiment.network_routes import Hop, Routes, Tunnel, Via, WrittenRoute, routes
+from gauntlet.experiment.network_section import NetworkLink, NetworkSection
 from gauntlet.experiment.queues import QueueSection
 
 NAME = "own"
 """What `LinkConditions.network` calls a network that is no preset."""
 DEFAULT_QUEUE_BYTES = 512_000
 """Before a rate, as in a plan (D3.4 section 4.6)."""
+
+TUNNEL_MTU_BYTES = 1476
+"""What headers of IPv4 and GRE leave of 1500 bytes (RFC 2784)."""
+_OF_TUNNELS = "10.127.{}.{}/30"
+"""Addresses within tunnels, by the number of the tunnel; those of paths and links lie elsewhere."""
+MOST_TUNNELS = 100
 
 State = dict[str, Any]
 
@@ -36,10 +45,30 @@ class Cable:
     backwards: Mapping[str, Any] = field(default_factory=dict)
     mtu_bytes: int | None = None
     down: Sequence[Sequence[float]] = ()
+    follows: Followed | None = None
+    """The scenario that says the rest."""
 
     def towards(self, end: str) -> Mapping[str, Any]:
         """What it does to packets towards one of its ends."""
         return self.onwards if end == self.ends[1] else self.backwards
+
+    def typically(self, end: str) -> Mapping[str, Any]:
+        """The same with what is typical of the scenario that it follows."""
+        if self.follows is None:
+            return self.towards(end)
+        typical = dict(self.follows.up if end == self.ends[1] else self.follows.down)
+        if "queue" in self.towards(end):
+            del typical["queue_limit_bytes"]
+        return {**typical, **self.towards(end)}
+
+
+@dataclass(frozen=True)
+class LaidTunnel:
+    """A tunnel as a file has it."""
+
+    name: str
+    ends: tuple[str, str]
+    mtu_bytes: int
 
 
 @dataclass(frozen=True)
@@ -51,6 +80,7 @@ class Layout:
     routes: tuple[WrittenRoute, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
     """Ways between the same two hosts, each with addresses of its own."""
+    tunnels: tuple[LaidTunnel, ...] = ()
 
     @property
     def nodes(self) -> list[str]:
@@ -84,14 +114,30 @@ class OwnNetwork:
     """By sender and receiver of each flow, and back."""
     links: Sequence[State]
     """Its links before they were cut."""
+    followed: Sequence[State]
+    """Those that follow a scenario: which one, and the link directions that do."""
+    first: Cable | None
+    """Of these the first one on the way of the first flow."""
+    rest: Mapping[str, State]
+    """What that way does to packets besides, by the direction of the link (up, down); empty without one."""
+    sides: Mapping[Hop, str]
+    """By sender and receiver of each flow the direction in which it passes that link, up or down; without
+    those that do not pass it."""
 
     def to_json(self) -> dict[str, Any]:
         """What runs keep of it."""
-        return {"network": self.network, "timeline": self.timeline, "links": self.links}
+        found = {"network": self.network, "timeline": self.timeline, "links": self.links}
+        if self.followed:
+            found["followed"] = self.followed
+        if self.rest:
+            found["rest"] = self.rest
+        return found
 
 
-def layout(read: NetworkSection) -> Layout:
-    """Of links that are written in a section or in its file (`network_section.read`). Raises UserError."""
+def layout(read: NetworkSection, folder: Path) -> Layout:
+    """Of links that are written in a section or in its file (`network_section.read`); files of scenarios are
+    looked for in `folder`. Raises UserError.
+    """
     cables = tuple(
         Cable(
             (link.between[0], link.between[1]),
@@ -99,6 +145,7 @@ def layout(read: NetworkSection) -> Layout:
             planned_keys(link.backwards),
             link.mtu,
             link.down,
+            _followed(link, folder),
         )
         for link in read.link
     )
@@ -107,9 +154,22 @@ def layout(read: NetworkSection) -> Layout:
         tuple(Written(it.node, it.link, it.address) for it in read.address),
         tuple(WrittenRoute(it.node, it.to, it.via) for it in read.route),
         tuple(map(tuple, read.paths)),
+        tuple(
+            LaidTunnel(it.name, (it.between[0], it.between[1]), it.mtu or TUNNEL_MTU_BYTES)
+            for it in read.tunnel
+        ),
     )
     _check(found, read.nodes)
     return found
+
+
+def _followed(link: NetworkLink, folder: Path) -> Followed | None:
+    if link.scenario is None:
+        return None
+    try:
+        return followed.of(link.scenario, folder)
+    except UserError as error:
+        raise UserError(f"the link {link.called}: {error}") from None
 
 
 def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
@@ -119,11 +179,12 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     links = [cable.ends for cable in asked.cables]
     addresses = addressed(links, asked.paths, asked.addresses)
     delays_s = {
-        (sender, receiver): float(cable.towards(receiver).get("delay_s", 0.0))
+        (sender, receiver): float(cable.typically(receiver).get("delay_s", 0.0))
         for cable in asked.cables
         for sender, receiver in (cable.ends, cable.ends[::-1])
     }
-    found = routes(addresses, delays_s, hosts, asked.paths, asked.routes)
+    tunnels = {tunnel.name: tunnel.ends for tunnel in asked.tunnels}
+    found = routes(addresses, delays_s, hosts, paths=asked.paths, written=asked.routes, tunnels=tunnels)
     both = [hop for pair in pairs for hop in (pair, pair[::-1])]
     delay_s = {hop: _way(asked.cables, found.way(*hop)).delay_s for hop in both}
     round_trip_s = max(delay_s[hop] + delay_s[hop[::-1]] for hop in both)
@@ -141,13 +202,27 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     ]
     network = _network(asked, chains, addresses, found)
     timeline = sorted(changes, key=lambda change: change["at_s"])
-    return OwnNetwork(network, timeline, ways, [_link(cable) for cable in cables])
+    follow = [
+        _directions(cable, cable.follows, chain)
+        for cable, chain in zip(cables, chains, strict=True)
+        if cable.follows is not None
+    ]
+    first, rest = _ridden(cables, found.way(*pairs[0]), found.way(*pairs[0][::-1]))
+    sides = {} if first is None else {
+        pair: "up" if hop == first.ends else "down"
+        for pair in pairs
+        for hop in found.way(*pair)
+        if hop in (first.ends, first.ends[::-1])
+    }  # fmt: skip
+    shown = [_link(cable) for cable in cables]
+    return OwnNetwork(network, timeline, ways, shown, follow, first, rest, sides)
 
 
 def _link(cable: Cable) -> State:
     """A link for people who read of the network."""
     both = {"onwards": dict(cable.onwards), "backwards": dict(cable.backwards)}
-    return {"ends": list(cable.ends), **both, "down": [list(span) for span in cable.down]}
+    own = {} if cable.follows is None else {"follows": cable.follows.words}
+    return {"ends": list(cable.ends), **both, "down": [list(span) for span in cable.down], **own}
 
 
 def _check(asked: Layout, nodes: Sequence[str]) -> None:
@@ -170,7 +245,21 @@ def _check(asked: Layout, nodes: Sequence[str]) -> None:
             _refuse_stranger(node, known, f"the address {it.address!r}")
     for route in asked.routes:
         _refuse_stranger(route.node, known, f"the route to {route.to!r}")
+    _check_tunnels(asked, known)
     check_paths(asked)
+
+
+def _check_tunnels(asked: Layout, known: Sequence[str]) -> None:
+    names = [tunnel.name for tunnel in asked.tunnels]
+    if len(names) > MOST_TUNNELS:
+        raise UserError(f"{len(names)} tunnels are more than have addresses; write {MOST_TUNNELS} at most.")
+    for tunnel in asked.tunnels:
+        if names.count(tunnel.name) > 1:
+            raise UserError(f"two tunnels are called '{tunnel.name}'; give each its own name.")
+        if tunnel.name in asked.nodes:
+            raise UserError(f"the tunnel '{tunnel.name}' is called like a node; give it another name.")
+        for end in tunnel.ends:
+            _refuse_stranger(end, known, f"the tunnel '{tunnel.name}'")
 
 
 def _refuse_stranger(node: str, known: Sequence[str], what: str) -> None:
@@ -207,7 +296,6 @@ _KEYS = {
     "burst_loss": "gilbert_elliott",
 }
 """Keys of a link that have another name in a plan."""
-_OF_RATE = ("rate_bps", "queue_limit_bytes", "queue")
 
 
 def planned_keys(way: Mapping[str, Any]) -> State:
@@ -226,23 +314,30 @@ def planned_keys(way: Mapping[str, Any]) -> State:
 def _queued(cable: Cable, round_trip_s: float) -> Cable:
     """The cable with its queues as a plan has them. Raises UserError where less than a packet fits."""
 
-    def planned(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    def planned(end: str) -> Mapping[str, Any]:
+        state = cable.towards(end)
         if "queue" not in state:
             return state
         own = {key: value for key, value in state.items() if key != "queue"}
         try:
-            return {**own, **queues.planned(state["queue"], state["rate_bps"], round_trip_s)}
+            rate_bps = cable.typically(end)["rate_bps"]
+            return {**own, **queues.planned(state["queue"], rate_bps, round_trip_s)}
         except UserError as error:
             raise UserError(f"the link {'-'.join(cable.ends)}: {error}") from None
 
-    return replace(cable, onwards=planned(cable.onwards), backwards=planned(cable.backwards))
+    return replace(cable, onwards=planned(cable.ends[1]), backwards=planned(cable.ends[0]))
 
 
 def _way(cables: Sequence[Cable], hops: Sequence[Hop]) -> Way:
     cable_of = {frozenset(cable.ends): cable for cable in cables}
-    states = [cable_of[frozenset(hop)].towards(hop[1]) for hop in hops]
+    return _together(cable_of[frozenset(hop)].typically(hop[1]) for hop in hops)
+
+
+def _together(met: Iterable[Mapping[str, Any]]) -> Way:
+    """What links do one after the other."""
+    states = list(met)
     rates = [(state.get("rate_bps", float("inf")), state) for state in states]
-    rate_bps, narrowest = min(rates, key=lambda it: it[0])
+    rate_bps, narrowest = min(rates, key=lambda it: it[0], default=(float("inf"), {}))
     arrives = 1.0
     for state in states:
         arrives *= 1.0 - state.get("loss", 0.0)
@@ -268,8 +363,9 @@ class _Chain:
 def _chain(cable: Cable, hosts: Sequence[str]) -> _Chain:
     first, second = cable.ends
     states = (cable.onwards, cable.backwards)
-    rated = any(key in _OF_RATE for state in states for key in state)
-    delayed = bool(cable.down) or any(key not in _OF_RATE for state in states for key in state)
+    follows = cable.follows is not None
+    rated = follows or any(key in OF_RATE for state in states for key in state)
+    delayed = follows or bool(cable.down) or any(key not in OF_RATE for state in states for key in state)
     if not rated and not delayed:
         return _Chain(cable.ends, {}, {})
     # No node that a file names has a dot.
@@ -285,14 +381,43 @@ def _chain(cable: Cable, hosts: Sequence[str]) -> _Chain:
 
 def _changes(cable: Cable, chain: _Chain) -> Iterable[State]:
     for end in cable.ends[::-1]:
-        state = cable.towards(end)
+        state = cable.towards(end) if cable.follows is None else {}
         for link, keys in ((chain.rate, True), (chain.channel, False)):
-            own = {key: value for key, value in state.items() if (key in _OF_RATE) == keys}
+            own = {key: value for key, value in state.items() if (key in OF_RATE) == keys}
             if own:
                 yield {"at_s": 0.0, "link": link[end], **own}
         for begin_s, end_s in cable.down:
             yield {"at_s": begin_s, "link": chain.channel[end], "up": False}
             yield {"at_s": end_s, "link": chain.channel[end], "up": True}
+
+
+def _directions(cable: Cable, follows: Followed, chain: _Chain) -> State:
+    """What a link follows, and where its directions stand."""
+    ways = {
+        side: {"rate": chain.rate[end], "channel": chain.channel[end], "state": dict(cable.towards(end))}
+        for side, end in (("up", cable.ends[1]), ("down", cable.ends[0]))
+    }
+    return {**follows.to_json(), **ways}
+
+
+def _ridden(
+    cables: Sequence[Cable], onwards: Sequence[Hop], back: Sequence[Hop]
+) -> tuple[Cable | None, Mapping[str, State]]:
+    """`first` and `rest` of a network, for the way of its first flow there and back."""
+    cable_of = {frozenset(cable.ends): cable for cable in cables}
+    first = next((cable_of[frozenset(hop)] for hop in onwards if cable_of[frozenset(hop)].follows), None)
+    if first is None:
+        return None, {}
+    rest = {}
+    for side, end in (("up", first.ends[1]), ("down", first.ends[0])):
+        hops = onwards if any(set(hop) == set(first.ends) and hop[1] == end for hop in onwards) else back
+        others = [cable_of[frozenset(hop)] for hop in hops]
+        way = _together(
+            cable.typically(hop[1]) for cable, hop in zip(others, hops, strict=True) if cable is not first
+        )
+        rate_bps = None if way.rate_bps == float("inf") else way.rate_bps
+        rest[side] = {"rate_bps": rate_bps, "delay_s": way.delay_s, "loss": way.loss}
+    return first, rest
 
 
 def _network(asked: Layout, chains: Sequence[_Chain], addresses: Addresses, found: Routes) -> State:
@@ -316,7 +441,28 @@ def _network(asked: Layout, chains: Sequence[_Chain], addresses: Addresses, foun
             for it in addresses.all
         ],
         "routes": [
-            {"node": node, "to": "default" if net.prefixlen == 0 else str(net), "via": str(via)}
+            {"node": node, "to": "default" if net.prefixlen == 0 else str(net), **_hop(via)}
             for (node, net), via in found.via.items()
         ],
+        **({"tunnels": _tunnels(asked, found)} if asked.tunnels else {}),
     }
+
+
+def _hop(via: Via) -> State:
+    return {"tunnel": via.name} if isinstance(via, Tunnel) else {"via": str(via)}
+
+
+def _tunnels(asked: Layout, found: Routes) -> list[State]:
+    return [
+        {
+            "name": tunnel.name,
+            "a": tunnel.ends[0],
+            "b": tunnel.ends[1],
+            "a_outer": str(tunnel.outer[0]),
+            "b_outer": str(tunnel.outer[1]),
+            "a_inner": _OF_TUNNELS.format(number, 1),
+            "b_inner": _OF_TUNNELS.format(number, 2),
+            "mtu_bytes": laid.mtu_bytes,
+        }
+        for number, (laid, tunnel) in enumerate(zip(asked.tunnels, found.tunnels, strict=True))
+    ]

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from gauntlet.experiment import drops, external, links, networks, workloads
+from gauntlet.experiment import drops, external, networks, timelines, workloads
 from gauntlet.experiment.protocols import protocol
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
 
 
 def plan_run(spec: RunSpec) -> dict[str, Any]:
     """One run of a plan: a pure function of the spec (and of the trace file where it names one)."""
-    return {"id": spec.id, "timeline": links.timeline(spec), **plan_apart_from_link(spec)}
+    return {"id": spec.id, "timeline": timelines.timeline(spec), **plan_apart_from_link(spec)}
 
 
 def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:

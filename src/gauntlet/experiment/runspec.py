@@ -151,6 +151,12 @@ class RunSpec:
     processor: Mapping[str, Any] | None = None
     """What the server computes with, as the plan has it (server.py); None: computing costs nothing."""
 
+    @property
+    def scenarios(self) -> list[ScenarioRef]:
+        """What it rides, and what links of a network of one's own follow."""
+        followed = [] if self.link.own is None else self.link.own.get("followed", [])
+        return [self.scenario, *(ScenarioRef(**link["scenario"]) for link in followed)]
+
     def to_json(self) -> dict[str, Any]:
         """The same as JSON-serialisable data."""
         data = dataclasses.asdict(self)

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     WithJsonSchema,
@@ -37,6 +36,7 @@ from gauntlet.experiment.quantities import (
     Time,
 )
 from gauntlet.experiment.queues import Queue
+from gauntlet.experiment.scenario_section import ScenarioSection
 from gauntlet.experiment.server import ServerSection
 from gauntlet.experiment.services import Service
 from gauntlet.experiment.strict import Strict
@@ -127,27 +127,6 @@ class ExperimentSection(Strict):
     repetitions: int = Field(default=10, ge=1, le=MAX_REPETITIONS)
     limit: Duration | None = None
     """Virtual seconds after which a run counts as failed; None: worked out from what is sent."""
-
-
-class ScenarioSection(Strict):
-    """[scenario]: which link over time, and which stretch. Further keys are the scenario's own parameters."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
-
-    name: str
-    chunk: Duration | None = None
-    """Length of a stretch whose beginning is drawn anew for each repetition."""
-    stratified: bool = False
-    """Whether each repetition begins in a part of its own, of as many equal ones as there are."""
-    start: Time | None = None
-    """A fixed beginning instead."""
-    bearer: str | None = None
-    """Which bearer, where the scenario has several."""
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """The scenario's own parameters as written."""
-        return dict(self.model_extra or {})
 
 
 class LinkSection(Strict):

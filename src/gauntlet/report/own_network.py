@@ -21,6 +21,12 @@ def words(network: Mapping[str, Any]) -> str:
     said = [text.format(units.spaced(shown(way[key]))) for key, text, shown in _OF_WAY if key in way]
     if said:
         found.append(f"On the way from {network['from']} to {network['to']} {', '.join(said)}.")
+    found += [
+        f"The link from {it['ends'][0]} to {it['ends'][1]} follows {it['follows']}."
+        for it in links
+        if "follows" in it
+    ]
+    found += [f"A tunnel of GRE joins {one} and {other}." for one, other in network.get("tunnels", ())]
     failing = sum(bool(link["down"]) for link in links)
     if failing:
         found.append(f"{failing} of the links {'is' if failing == 1 else 'are'} down for some time.")

@@ -65,7 +65,8 @@ def _ends(evaluation: Evaluation, told: Mapping[str, Any]) -> Sequence[tuple[str
 
 def _words(link: Mapping[str, Any]) -> tuple[str, str]:
     """What a link does, and on its way back where that is another thing: to b: 5 Mbit/s; to a: 2 Mbit/s."""
-    onwards, back = (_way(link[way]) for way in ("onwards", "backwards"))
+    follows = f"follows {link['follows']}" if "follows" in link else ""
+    onwards, back = (", ".join(filter(None, (follows, _way(link[way])))) for way in ("onwards", "backwards"))
     first, second = link["ends"]
     if onwards == back:
         return onwards, ""
