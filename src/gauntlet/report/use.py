@@ -149,7 +149,7 @@ def _places(part: Evaluation, conditions: Sequence[Condition]) -> _Places:
 def _place(
     part: Evaluation, condition: Condition, channel: Channel, told: set[str]
 ) -> tuple[float | None, float | None, Variant]:
-    besides = [channel.bursts] if channel.bursts else []
+    besides = [*filter(None, (channel.bursts, channel.added))]
     besides += [
         f"{factor.words} {factor.label(value)}"
         for factor, value in zip(part.factors, condition, strict=True)
