@@ -31,7 +31,7 @@ FACTORS = {"channel_delay_s", "loss", "burst_loss", "queue_bytes"}
 """Factors of an experiment that a channel tells of."""
 
 OF_CONSTANT = {"scenario.delay", "scenario.loss", "scenario.queue_limit"}
-"""And parameters of a scenario that it tells of, where they are varied: of a constant link, the loss of any."""
+"""And parameters of a constant link that it tells of, where they are varied; the loss is that of any."""
 
 
 def channel_of(spec: Mapping[str, Any]) -> Channel:
