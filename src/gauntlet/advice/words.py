@@ -254,7 +254,7 @@ def asked(need: Need) -> str:
 
 
 def bounds(grid: Grid) -> str:
-    """What a class asks for and who says so: 99 % of messages within 0.5 s (by Gauntlet's class)."""
+    """What a class asks for and who says so: 99 % of messages within 0.5 s (by Gauntlet)."""
     needs = "; ".join(asked(need) for need in grid.service.needs)
     return f"{needs} (by {grid.service.whose})" if grid.service.whose else needs
 

@@ -101,7 +101,7 @@ class Compared:
 
 
 def _in_words(line: Line) -> str:
-    """Build 2 is better than Build 1: capacity used 1.05 times as much [1.04 to 1.06], 10 pairs."""
+    """Build 2 is better than Build 1: capacity used 1.05 times [1.04 to 1.06]; 10 pairs."""
     one, other = line.protocol if line.protocol[0] != line.protocol[1] else ("A", "B")
     said = {"": "may be better or worse than", "the same": "is the same as", "equal": "is equal to"}
     verb = said.get(line.word, f"is {line.word} than")
