@@ -23,6 +23,9 @@ def change(kpi: str, *effects: Effect, protocol: str = "sctp") -> Change:
         (ratio(1.004, 1.002, 1.006), False),
         (ratio(0.5, 0.4, 0.6), True),
         (Mean(2.0, None, None, 1, "none"), False),
+        # Five repetitions tell nothing from chance, whatever their range is.
+        (Mean(2.0, 1.9, 2.1, 5, "subsets"), False),
+        (Mean(2.0, 1.9, 2.1, 6, "subsets"), True),
         (the_same(1.5), True),
         (the_same(1.0), False),
     ],
@@ -43,6 +46,17 @@ def test_where_nothing_is_beyond_chance_that_is_said() -> None:
     it = change("throughput_bps", Effect("25 ms", ratio(1.1, 0.9, 1.3)))
     assert it.words == "no difference beyond chance (n = 10)"
     assert it.verdict == "no difference"
+
+
+def test_of_too_few_repetitions_nothing_is_said_but_what_was_seen() -> None:
+    it = change("delay_p95_s", Effect("25 ms", Mean(2.0, 1.9, 2.1, 2, "subsets")))
+    assert (
+        it.words == "2 repetitions tell nothing from chance: that takes 6 (seen: 2.00 times [1.90 to 2.10])"
+    )
+    assert it.verdict == "too few repetitions to tell"
+    assert overview([it]) == ["Message delay, 95th percentile: too few repetitions to tell for SCTP."] or (
+        overview([it])[0].endswith(": too few repetitions to tell for SCTP.")
+    )
 
 
 def test_of_one_condition_none_is_named() -> None:

@@ -52,6 +52,7 @@ def test_what_cannot_be_compared_is_refused(
         ((*both, "--pair", "tcp-bbr"), "write OLD=NEW"),
         ((*both, "--pair", "sctp=udp"), "there is no udp in these results"),
         ((both[0], str(tmp_path / "absent")), "is not a results folder"),
+        ((both[0], both[0]), "say with --pair OLD=NEW which of its protocols stand for each other"),
     ):
         refused = gauntlet("compare", *arguments)
         assert (refused.exit_code, refused.stdout) == (2, "")

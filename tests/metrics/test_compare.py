@@ -226,6 +226,13 @@ def test_equal_is_the_whole_interval_and_not_the_mean() -> None:
     assert words(apart, 0.2) == {"a": "best", "b": "equal"}
 
 
+@pytest.mark.parametrize(("repetitions", "word"), [(2, ""), (5, ""), (6, "equal")])
+def test_too_few_repetitions_tell_no_equal_either(repetitions: int, word: str) -> None:
+    """b is 1 % behind a in every repetition, where 2 % matter."""
+    few = {name: each[:repetitions] for name, each in NEAR.items()}
+    assert words(few, 0.02) == {"a": "best", "b": word}
+
+
 def test_one_repetition_tells_no_equal_unless_nothing_was_drawn() -> None:
     one = {"a": [10.0], "b": [10.1]}
     assert words(one, 0.02) == {"a": "best", "b": ""}

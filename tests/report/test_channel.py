@@ -12,13 +12,13 @@ from gauntlet.report.channel import Channel, channel_of, common
     [
         (
             {"link": {"channel_delay_s": 0.025, "loss": 0.01, "queue_limit_bytes": 128_000}},
-            Channel(0.025, 0.01, "", 128_000),
+            Channel(0.025, 0.01, queue_bytes=128_000),
         ),
         ({"factors": {"channel_delay_s": 0.15, "loss": 0.0}}, Channel(0.15, 0.0)),
         # A drawn delay: the factor is the middle of the range.
         (
             {"factors": {"channel_delay_s": 0.025}, "link": {"channel_delay_s": 0.0263, "loss": 0.0}},
-            Channel(0.025, 0.0),
+            Channel(0.025),
         ),
         # A constant link has its own delay, loss and queue; of the two losses either can take a packet.
         (
@@ -29,10 +29,33 @@ from gauntlet.report.channel import Channel, channel_of, common
                 },
                 "link": {"loss": 0.5},
             },
-            Channel(0.03, 0.51, "", 64_000),
+            Channel(0.03, 0.51, queue_bytes=64_000),
         ),
-        # Parameters of another scenario are its own affair.
-        ({"scenario": {"name": "hsr", "params": {"loss": "2%"}}, "link": {"loss": 0.0}}, Channel(None, 0.0)),
+        # A scenario's own delay is its own affair; what it loses is lost, whatever a link adds.
+        (
+            {"scenario": {"name": "hsr", "params": {"latency": "9ms", "loss": "2%"}}, "link": {"loss": 0.0}},
+            Channel(None, 0.02),
+        ),
+        # Nobody names a loss: 0 is what a specification has then, and no condition.
+        ({"scenario": {"name": "hsr", "params": {}}, "link": {"loss": 0.0}}, Channel()),
+        (
+            {"factors": {"scenario.loss": 0.0}, "scenario": {"name": "hsr", "params": {"loss": 0}}},
+            Channel(None, 0.0),
+        ),
+        # A line of a file may lose packets itself: what is added is not all.
+        ({"scenario": {"name": "ride.csv", "path": "ride.csv"}, "link": {"loss": 0.0}}, Channel()),
+        (
+            {
+                "factors": {"loss": 0.0},
+                "scenario": {"name": "ride.csv", "path": "ride.csv"},
+                "link": {"loss": 0.0},
+            },
+            Channel(added="0 % loss added"),
+        ),
+        (
+            {"scenario": {"name": "ride.csv", "path": "ride.csv"}, "link": {"loss": 0.01}},
+            Channel(added="1 % loss added"),
+        ),
         # 0.01 / (0.01 + 0.19) of the time in the bad state, which loses half: 2.5 %; 1 / 0.19 packets long.
         (
             {
@@ -48,11 +71,8 @@ from gauntlet.report.channel import Channel, channel_of, common
 )
 def test_a_channel_is_read_from_link_scenario_and_factors(spec: dict[str, Any], wanted: Channel) -> None:
     found = channel_of(spec)
-    assert (found.delay_s, found.bursts, found.queue_bytes) == (
-        wanted.delay_s,
-        wanted.bursts,
-        wanted.queue_bytes,
-    )
+    told = [(it.delay_s, it.bursts, it.added, it.queue_bytes) for it in (found, wanted)]
+    assert told[0] == told[1]
     assert found.loss == pytest.approx(wanted.loss)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gauntlet import report
 from gauntlet.errors import UserError
-from gauntlet.report.changed import changed
+from gauntlet.report.changed import between, changed
 from gauntlet.report.compared import Compared, Line, compared
 
 from .flows import Constructed, Did, build
@@ -123,7 +123,65 @@ def test_few_pairs_tell_nothing_beyond_chance(tmp_path: Path, both: tuple[Path, 
         "TCP CUBIC": "the same",
         "SCTP": "",
     }
-    assert "not to be told with fewer than 6 pairs in 2" in found.in_words
+    assert "not to be told in 2 (5 pairs tell nothing from chance: that takes 6)" in found.in_words
+
+
+def test_few_pairs_are_not_equal_either(tmp_path: Path) -> None:
+    """Half a per cent less in two repetitions, where 2 % matter."""
+    about = 'matters = "2 %"\n'
+    one, other = (
+        campaign(
+            tmp_path / name, lambda _, it, share=share: share * before_s("", it), ("sctp",), 2, about=about
+        )
+        for name, share in (("a", 1.0), ("b", 0.995))
+    )
+    found = lay(one, other)
+    assert line(found, "SCTP").word == ""
+    assert found.in_words == (
+        "B may be better or worse than A: transfer time 0.9950 times; 2 pairs tell nothing from chance: that "
+        "takes 6."
+    )
+
+
+def test_equal_are_two_whose_whole_interval_is_below_what_matters(tmp_path: Path) -> None:
+    """On average 0.1 % more, but now 4 % more and now 4 % less."""
+
+    def spread(protocol: str, repetition: int) -> float:
+        return before_s(protocol, repetition) * (1.041 if repetition % 2 else 0.961)
+
+    about = 'matters = "2 %"\n'
+    one = campaign(tmp_path / "a", before_s, ("sctp",), about=about)
+    found = lay(one, campaign(tmp_path / "b", spread, ("sctp",), about=about))
+    assert line(found, "SCTP").word == "level"
+
+
+def test_conditions_that_are_not_those_of_the_other_are_named(tmp_path: Path) -> None:
+    one = campaign(tmp_path / "a", before_s, ("sctp",), 2)
+    made = Constructed(("sctp",), lambda *_: Did(10.0), repetitions=2, losses=(0.01,))
+    with pytest.raises(UserError, match=r"\(A has loss 0 %; B has loss 1 %\)"):
+        lay(one, build(tmp_path / "b", tmp_path / "b-scratch", made))
+
+
+def test_what_two_protocols_were_to_do_differently_is_named(tmp_path: Path) -> None:
+    own = campaign(tmp_path / "own", before_s, ("build-1", "build-2"), 2)
+    for file in sorted(own.glob("runs/*/spec.json")):
+        spec = json.loads(file.read_text())
+        first = spec["factors"]["protocol"] == "build-1"
+        external = {
+            "name": spec["factors"]["protocol"],
+            "parameters": {"block_bytes": 512 if first else 65536},
+        }
+        spec["flows"] = [{**it, "external": external} for it in spec["flows"]]
+        file.write_text(json.dumps(spec))
+        (file.parent / "key.json").write_text(json.dumps({"files": {"/x/client": "old" if first else "new"}}))
+    both = report.load(own), report.load(own)
+    found = compared(*both, pairs={"build-1": "build-2"})
+    assert between(both[0].results, both[1].results, [it.runs for it in found.lines]) == [
+        "protocol: build-1 → build-2",
+        "build-1 → build-2, external.parameters.block_bytes: 512 → 65536",
+        "build-1 → build-2, file /x/client: old → new",
+    ]
+    assert between(both[0].results, both[1].results, [("build-1_loss-0pct_rep-001",) * 2]) == []
 
 
 def test_what_did_not_end_counts_with_its_limit(tmp_path: Path, both: tuple[Path, Path]) -> None:

@@ -284,9 +284,9 @@ def test_with_few_repetitions_nothing_is_called_worse_and_that_is_said(tmp_path:
     results = flows.build(tmp_path / "r", tmp_path / "s", Constructed(("tcp-cubic", "tcp-bbr"), did, 5))
     assert {cell["standing"] for cell in cells(results, kpi="download_time_s")} == {"best", None}
     text = answers(results)["Which protocol?"]
-    assert text.startswith("TCP BBR has the best mean. ")
-    assert "that takes 6" in text
-    assert "no protocol can be called worse" in told(results)
+    few = "5 repetitions tell nothing from chance: that takes 6."
+    assert text.startswith(f"TCP BBR has the best mean, but {few} ")
+    assert f"{few} Nothing is called worse or equal" in told(results)
 
 
 def test_sentence_and_table_agree_on_who_is_best(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_sentence_and_table_agree_on_who_is_best(tmp_path: Path) -> None:
     level = flows.build(tmp_path / "r2", tmp_path / "s2", Constructed(("tcp-cubic", "tcp-bbr"), alike, 10))
     standing = {cell["protocol"]: cell["standing"] for cell in cells(results, kpi="download_time_s")}
     assert standing == {"tcp-cubic": "best", "tcp-bbr": "worse"}
-    assert answers(results)["Which protocol?"].startswith("TCP CUBIC is best. ")
+    assert answers(results)["Which protocol?"].startswith("TCP CUBIC is best: transfer time ")
     assert {cell["standing"] for cell in cells(level, kpi="download_time_s")} == {"best", "level"}
     assert "cannot be told from" in answers(level)["Which protocol?"]
 
@@ -315,8 +315,8 @@ def test_repetitions_that_are_all_the_same_are_one(tmp_path: Path) -> None:
     assert (bbr["n"], bbr["low"], bbr["deterministic"], bbr["standing"]) == (1, None, True, "best")
     assert cubic["standing"] == "worse"
     assert "Deterministic: nothing was drawn" in answers(results)["Which protocol?"]
-    assert "Deterministic: under every condition" in told(results)
-    assert "no protocol can be called worse" not in told(results), "one of them is"
+    assert "Deterministic everywhere: nothing was drawn" in told(results)
+    assert "Nothing is called worse" not in told(results), "one of them is"
     assert "deterministic" in Page(report.build(results).read_text()).words
 
 

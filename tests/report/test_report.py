@@ -237,7 +237,8 @@ def test_transports_that_do_not_send_again_are_not_ranked(made: Path) -> None:
 
 def test_one_repetition_claims_nothing_about_chance(tmp_path: Path) -> None:
     results = factory.build(tmp_path / "r", tmp_path / "s", Campaign(**vars(SMALL) | {"repetitions": 1}))
-    assert "One repetition cannot say whether that is chance" in answers(results)["Which protocol?"]
+    few = "1 repetition tells nothing from chance: that takes 6"
+    assert few in answers(results)["Which protocol?"]
     page = Page(report.build(results).read_text())
     assert "no difference can be told from chance" in page.text
     assert "No band is drawn" in page.text

@@ -147,7 +147,12 @@ def test_a_campaign_that_was_stopped_says_which_repetitions_are_whole(results: P
 
 
 @pytest.mark.parametrize(
-    ("repetitions", "sentence"), [(1, "There is one repetition"), (5, "takes 6)"), (6, None)]
+    ("repetitions", "sentence"),
+    [
+        (1, "There is one repetition"),
+        (5, "5 repetitions tell nothing from chance: that takes 6."),
+        (6, None),
+    ],
 )
 def test_too_few_repetitions_are_warned_of(tmp_path: Path, repetitions: int, sentence: str | None) -> None:
     few = replace(SMALL, protocols=("tcp-bbr",), repetitions=repetitions)

@@ -160,6 +160,42 @@ def test_flows_with_different_work_have_each_their_class(made: Any) -> None:
     assert cell["transports"][0]["needs"][0]["value"] == pytest.approx(0.3)
 
 
+MESSAGES = Flow(
+    app="cbr", rate_bps=8000, judge={"kpi": "delay_s", "quantile": 0.99, "at_most": 0.2}, name="etcs"
+)
+
+
+def test_what_is_asked_of_a_flow_is_what_it_is_advised_by(made: Any, tmp_path: Path) -> None:
+    """0.3 s are well within what a speech stream needs, and beyond the flow's own deadline."""
+
+    def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did(20, delay_s=(0.1 if protocol == "sctp" else 0.3) + 0.001 * repetition)
+
+    told = made(Constructed(("tcp-cubic", "sctp"), done, flows=[MESSAGES]))
+    (only,) = told["classes"]
+    assert (only["class"], only["limits_by"]) == ("As judged (8 kbit/s)", "the flow's own judge")
+    assert [it["limit"] for it in only["limits"]] == [0.2]
+    assert only["use"] == ["sctp"]
+    screen = Console(width=200, record=True, file=io.StringIO())
+    screen.print(terminal.summary(tmp_path / "r"))
+    assert "Asked: 99 % of the messages within 200 ms (by the flow's own judge)." in screen.export_text()
+
+
+def test_what_never_came_is_late_to_a_judge(made: Any) -> None:
+    """Of 21 messages one is lost: there is no p99, however soon the others come."""
+    told = made(Constructed(("udp",), lambda *_: Did(20, lost_messages=1), flows=[MESSAGES]))
+    (only,) = told["classes"]
+    assert only["use"] == []
+
+
+def test_a_class_of_the_user_counts_before_the_judge(made: Any) -> None:
+    own = OWN.replace('["bulk"]', '["cbr"]').replace("download_time_s", "delay_p95_s")
+    told = made(Constructed(("sctp",), lambda *_: Did(20), flows=[MESSAGES]), own)
+    assert [(it["class"], it["limits_by"]) for it in told["classes"]] == [
+        ("Backup (8 kbit/s)", "the experiment")
+    ]
+
+
 OWN = """
 [[class]]
 name = "Backup"

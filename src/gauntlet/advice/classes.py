@@ -84,6 +84,8 @@ class ServiceClass:
     needs: tuple[Need, ...]
     printed: str = ""
     """What the study's own table names; empty where that is the same as `study`."""
+    whose: str = ""
+    """Who set its limits, for people; empty where the whole table is one's."""
 
 
 @dataclass(frozen=True)

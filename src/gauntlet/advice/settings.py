@@ -11,6 +11,7 @@ from typing import Any
 from gauntlet import units
 from gauntlet.advice.words import label
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
+from gauntlet.metrics.compare import tellable, too_few
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import interval_text, listed, number
@@ -71,6 +72,9 @@ SETTINGS = (
 NO_DIFFERENCE = "no difference"
 """Of a change that nothing beyond chance came of."""
 
+TOO_FEW = "too few repetitions to tell"
+"""Of a change of which nothing can be said."""
+
 WORTH_TELLING = 0.01
 """A change by less than this share is called none, however sure it is."""
 
@@ -92,13 +96,20 @@ class Effect:
 
     @property
     def sure(self) -> bool:
-        """Whether it is no chance (1 lies outside the interval, or nothing was drawn) and worth telling."""
-        if abs(self.ratio.value - 1) < WORTH_TELLING:
+        """Whether it is no chance (1 lies outside the interval of repetitions enough, or nothing was drawn)
+        and worth telling.
+        """
+        if abs(self.ratio.value - 1) < WORTH_TELLING or not self.tellable:
             return False
         if self.ratio.method == DETERMINISTIC:
             return self.ratio.value != 1
         low, high = self.ratio.low, self.ratio.high
         return low is not None and high is not None and not low <= 1 <= high
+
+    @property
+    def tellable(self) -> bool:
+        """Whether there are repetitions enough to say anything of it."""
+        return tellable(self.ratio.n, alike=self.ratio.method == DETERMINISTIC)
 
     @property
     def strength(self) -> float:
@@ -150,6 +161,10 @@ class Change:
     def words(self) -> str:
         """What it does, without its subject: worse under 4 of 4 conditions, most at 150 ms: 43 times."""
         felt = [it for it in self.effects if it.sure]
+        if not self.tellable:
+            most = max(self.effects, key=lambda it: it.strength)
+            at = f" at {most.condition}" if len(self.effects) > 1 else ""
+            return f"{too_few(most.ratio.n)} (seen{at}: {most.words})"
         if not felt:
             where = f" under {len(self.effects)} conditions" if len(self.effects) > 1 else ""
             return f"no difference beyond chance{where} ({self.n})"
@@ -164,8 +179,15 @@ class Change:
         return f"{listed(said)} ({self.n})"
 
     @property
+    def tellable(self) -> bool:
+        """Whether there are repetitions enough under some condition to say anything of it."""
+        return any(it.tellable for it in self.effects)
+
+    @property
     def verdict(self) -> str:
-        """In a word or two: better, worse, better and worse, no difference."""
+        """In a word or two: better, worse, better and worse, no difference, too few repetitions."""
+        if not self.tellable:
+            return TOO_FEW
         felt = [it for it in self.effects if it.sure]
         ways = {(it.ratio.value > 1) == self.kpi.higher_is_better for it in felt}
         named = [word for word, way in (("better", True), ("worse", False)) if way in ways]
@@ -206,7 +228,7 @@ def _by_verdict(changes: Sequence[Change]) -> Iterator[str]:
         named = [label(it.protocol) for it in those]
         share = f"all {len(changes)}" if len(named) == len(changes) else f"{len(named)} of {len(changes)}"
         whom = listed(named) if len(named) <= FEW else f"{share} transports"
-        if verdict == NO_DIFFERENCE:
+        if verdict in (NO_DIFFERENCE, TOO_FEW):
             yield f"{verdict} for {whom}"
             continue
         strongest = max(those, key=_strength)

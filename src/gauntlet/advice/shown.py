@@ -99,7 +99,7 @@ def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[
     named = overall[0].protocol if overall else ""
     return {
         "name": grid.service.name,
-        "needs": _capital("; ".join(words.asked(need) for need in grid.service.needs)),
+        "needs": _capital(words.bounds(grid)),
         "study": [words.label(it) for it in grid.service.study],
         "of_study": bool(grid.by),
         "conditions": words.conditions(grid),

@@ -23,7 +23,10 @@ def uses(advice: Advice) -> RenderableType | None:
     shown.add_column(style="bold", max_width=22)
     shown.add_column()
     for grid in advice.classes:
-        shown.add_row(Text(grid.service.name), Text(words.answer(grid)))
+        told = Text(words.answer(grid))
+        if grid.service.whose:
+            told.append(f"\nAsked: {words.bounds(grid)}.", style="dim")
+        shown.add_row(Text(grid.service.name), told)
     for sentence in advice.silent:
         shown.add_row(Text("No advice"), Text(sentence))
     for title, those in sentences(advice.settings):

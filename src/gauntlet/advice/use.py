@@ -69,6 +69,7 @@ def class_json(grid: Grid, calibrated: Sequence[Badge]) -> dict[str, Any]:
     return {
         "class": grid.service.name,
         "by": grid.by or None,
+        "limits_by": grid.service.whose or None,
         "study": list(grid.service.study),
         "needs": [need.words for need in grid.service.needs],
         "limits": [

@@ -253,6 +253,12 @@ def asked(need: Need) -> str:
     return f"{need.words} (within a factor of {need.of_best:g})"
 
 
+def bounds(grid: Grid) -> str:
+    """What a class asks for and who says so: 99 % of messages within 0.5 s (by Gauntlet)."""
+    needs = "; ".join(asked(need) for need in grid.service.needs)
+    return f"{needs} (by {grid.service.whose})" if grid.service.whose else needs
+
+
 def _best(grid: Grid, serving: list[Candidate]) -> str:
     """How the first of those that serve does where it does worst."""
     first = serving[0]

@@ -22,7 +22,7 @@ def compare(before: Path, after: Path, *, kpi: str | None, pairs: tuple[str, ...
 
     Each run of B is paired with the run of A that has the same protocol, conditions and repetition and met
     the same draws, so that what a stretch of line does to both cancels out. What the two differ in besides
-    (kernel, versions, keys of the experiment, files of programs) stands above the numbers.
+    (kernel, versions, keys of the experiment, parameters and files of programs) stands above the numbers.
 
     \b
     Examples:
@@ -32,13 +32,22 @@ def compare(before: Path, after: Path, *, kpi: str | None, pairs: tuple[str, ...
     """
     from gauntlet import report
     from gauntlet.cli.output import console, print_json
-    from gauntlet.report.changed import changed
+    from gauntlet.errors import UserError
+    from gauntlet.report.changed import between, changed
     from gauntlet.report.compared import compared
     from gauntlet.report.side_by_side import side_by_side
 
+    alike = before.resolve() == after.resolve()
+    if alike and not pairs:
+        raise UserError(
+            f"A and B are one folder ({before}); say with --pair OLD=NEW which of its protocols stand for "
+            "each other."
+        )
     one, other = report.load(before), report.load(after)
     found = compared(one, other, kpi=kpi, pairs=_pairs(pairs))
-    changes = [] if before.resolve() == after.resolve() else changed(one.results, other.results)
+    changes = [] if alike else changed(one.results, other.results)
+    if pairs:
+        changes += between(one.results, other.results, (line.runs for line in found.lines))
     if json_:
         print_json({**found.to_json(), "a": str(before), "b": str(after), "changes": changes})
     else:

@@ -22,6 +22,7 @@ from scipy import stats
 
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.observation import Observation, State, log_rank, scores
 from gauntlet.metrics.steps import Floats
 
@@ -39,6 +40,19 @@ def fewest_repetitions(alpha: float = ALPHA) -> int:
     least as extreme as the data, so p is at least 2 / 2^n. Six at 5 %, however many protocols there are.
     """
     return math.floor(math.log2(2 / alpha)) + 1
+
+
+def tellable(repetitions: int, *, alike: bool = False) -> bool:
+    """Whether so many shared repetitions can tell better, worse or equal from chance; `alike`: nothing was
+    drawn, so there is no chance to tell from. The one rule of reports, settings and comparisons.
+    """
+    return alike or repetitions >= fewest_repetitions()
+
+
+def too_few(repetitions: int, one: str = "repetition") -> str:
+    """What is said of fewer: 2 repetitions tell nothing from chance: that takes 6."""
+    verb = "tells" if repetitions == 1 else "tell"
+    return f"{counted(repetitions, one)} {verb} nothing from chance: that takes {fewest_repetitions()}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +78,9 @@ class Standing:
     fewer of its flows did what they were to do, or its mean is the lesser one.
     """
     equal: bool = False
-    """Whether it differs from the best by less than matters, with the whole interval of the difference."""
+    """Whether it differs from the best by less than matters, with the whole interval of the difference; never
+    with too few repetitions.
+    """
 
     @property
     def word(self) -> str:
@@ -138,7 +154,7 @@ def against_best(
         as_many = completed is None or completed.get(name, 1.0) == completed.get(best, 1.0)
         if difference is not None and as_many and not failed:
             alike = name in deterministic and best in deterministic
-            equal = _below(matters, given[name], given[best], difference, alike=alike)
+            equal = (enough or alike) and _below(matters, given[name], given[best], difference, alike=alike)
         told: bool | None = False if equal else worse if testable and not failed else None
         return Standing(
             name=name,

@@ -1,13 +1,13 @@
 """What two results differ in besides their numbers: engine, versions, settings, programs."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gauntlet.errors import RunError
 from gauntlet.results import layout
 from gauntlet.results.files import read_json
-from gauntlet.results.reader import Results
+from gauntlet.results.reader import Results, Run
 
 _ENGINE = {
     "ground": "ground",
@@ -34,6 +34,40 @@ def changed(before: Results, after: Results) -> list[str]:
         *_told("file ", _programs(before, "files"), _programs(after, "files")),
         *_told("library ", _programs(before, "libraries"), _programs(after, "libraries")),
     ]
+
+
+_OF_ANY_RUN = ("id", "seed", "link_seed", "start_s", "factors", "labels")
+"""What two runs may differ in whatever they play: names, and what chance gives them."""
+
+
+def between(before: Results, after: Results, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """A sentence for each thing in which the two runs of a pair were to do something else, as their
+    specifications and the files of their programs have it: a parameter of a protocol, a command, a build.
+    """
+    specs = [{run.id: run for run in it.runs()} for it in (before, after)]
+    found: dict[str, None] = {}
+    for mine, theirs in pairs:
+        one, other = specs[0][mine], specs[1][theirs]
+        whose = [str(it.spec.get("factors", {}).get("protocol", "")) for it in (one, other)]
+        prefix = "" if whose[0] == whose[1] else f"{' → '.join(whose)}, "
+        if prefix:
+            found[f"protocol: {prefix.removesuffix(', ')}"] = None
+        found.update(dict.fromkeys(_told(prefix, _asked(one.spec), _asked(other.spec))))
+        for part, word in (("files", "file"), ("libraries", "library")):
+            told = _told(f"{prefix}{word} ", _of_program(one, part), _of_program(other, part))
+            found.update(dict.fromkeys(told))
+    return list(found)
+
+
+def _asked(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run was to do, without the names of protocols: those stand in the comparison itself."""
+    asked = dict(_flat({key: value for key, value in spec.items() if key not in _OF_ANY_RUN}))
+    named = (".protocol", ".external.name")
+    return {
+        key.removeprefix("flows 1.") if len(spec.get("flows", ())) == 1 else key: value
+        for key, value in asked.items()
+        if not (key.startswith("flows ") and key.endswith(named))
+    }
 
 
 def _told(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
@@ -84,10 +118,14 @@ def _programs(results: Results, part: str) -> dict[str, str]:
     """Hashes of files (by path), or versions of libraries, that the runs' programs are made of."""
     found: dict[str, set[str]] = {}
     for run in results.runs():
-        try:
-            key = read_json(run.folder / layout.KEY, "the key")
-        except RunError:  # a run that failed has none
-            continue
-        for name, value in key.get(part, {}).items():
-            found.setdefault(str(name), set()).add(_short(value))
+        for name, value in _of_program(run, part).items():
+            found.setdefault(name, set()).add(value)
     return {name: " and ".join(sorted(values)) for name, values in found.items()}
+
+
+def _of_program(run: Run, part: str) -> dict[str, str]:
+    try:
+        key = read_json(run.folder / layout.KEY, "the key")
+    except RunError:  # a run that failed has none
+        return {}
+    return {str(name): _short(value) for name, value in key.get(part, {}).items()}

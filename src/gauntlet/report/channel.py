@@ -1,4 +1,6 @@
-"""The channel of a run as its specification has it: delay, loss, bursts of losses, queue."""
+"""The channel of a run as its specification has it: delay, loss, bursts of losses, queue. A loss that nobody
+asked for is not told: that a line loses nothing is known only of one whose file says so.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,9 +16,13 @@ class Channel:
     delay_s: float | None = None
     """One way."""
     loss: float | None = None
-    """Share of the packets that are lost independently."""
+    """Share of the packets that are lost independently, those that the line itself loses included. Nothing
+    that is lost is told only where losses are varied, or a file says so.
+    """
     bursts: str = ""
     """Losses in bursts, for people; empty without any."""
+    added: str = ""
+    """Losses on top of those of a measured line or a model, whose own are no single number; for people."""
     queue_bytes: float | None = None
     """Before the bottleneck; None where the scenario's own is left as it is."""
 
@@ -25,24 +31,37 @@ FACTORS = {"channel_delay_s", "loss", "burst_loss", "queue_bytes"}
 """Factors of an experiment that a channel tells of."""
 
 OF_CONSTANT = {"scenario.delay", "scenario.loss", "scenario.queue_limit"}
-"""And parameters of a constant link that it tells of, where they are varied."""
+"""And parameters of a constant link that it tells of, where they are varied; the loss is that of any."""
 
 
 def channel_of(spec: Mapping[str, Any]) -> Channel:
     """The channel of a run by its specification (RunSpec as JSON), and by its factors where that has none."""
     factors, link, scenario = (spec.get(name) or {} for name in ("factors", "link", "scenario"))
-    own = scenario.get("params", {}) if scenario.get("name") == "constant" else {}
+    params = scenario.get("params", {})
+    own = params if scenario.get("name") == "constant" else {}
     delay_s = factors.get("channel_delay_s", link.get("channel_delay_s"))
     if delay_s is None and own.get("delay") is not None:
         delay_s = _number(own["delay"], units.time_s)
-    loss = link.get("loss", factors.get("loss"))
-    if loss is not None and own.get("loss") is not None:
-        loss = 1 - (1 - loss) * (1 - _number(own["loss"], units.fraction))
     bursts = link.get("burst_loss")
+    loss, added = (None, "") if bursts else _losses(factors, link, params, of_file=bool(scenario.get("path")))
     queue_bytes = link.get("queue_limit_bytes", factors.get("queue_bytes"))
     if queue_bytes is None and own.get("queue_limit") is not None:
         queue_bytes = _number(own["queue_limit"], units.size_bytes)
-    return Channel(delay_s, None if bursts else loss, _bursts(bursts) if bursts else "", queue_bytes)
+    return Channel(delay_s, loss, _bursts(bursts) if bursts else "", added, queue_bytes)
+
+
+def _losses(
+    factors: Mapping[str, Any], link: Mapping[str, Any], params: Mapping[str, Any], *, of_file: bool
+) -> tuple[float | None, str]:
+    """The share that is lost, or in words what is added to a line of a file, which may lose some itself.
+
+    A specification has a loss of 0 where nobody names one, so 0 counts only where it is a factor's value.
+    """
+    drops = link.get("loss", factors.get("loss")) or 0.0
+    if of_file:
+        return None, f"{100 * drops:g} % loss added" if drops or "loss" in factors else ""
+    loss = 1 - (1 - drops) * (1 - _number(params.get("loss", 0.0), units.fraction))
+    return (loss if loss or factors.keys() & {"loss", "scenario.loss"} else None), ""
 
 
 def common(channels: Collection[Channel]) -> Channel:
@@ -52,8 +71,8 @@ def common(channels: Collection[Channel]) -> Channel:
         found = {getattr(it, name) for it in channels}
         return found.pop() if len(found) == 1 else None
 
-    bursts = the_same("bursts")
-    return Channel(the_same("delay_s"), the_same("loss"), bursts or "", the_same("queue_bytes"))
+    words = (the_same(name) or "" for name in ("bursts", "added"))
+    return Channel(the_same("delay_s"), the_same("loss"), *words, the_same("queue_bytes"))
 
 
 def _number(given: Any, read: Any) -> float:

@@ -15,11 +15,11 @@ import numpy as np
 
 from gauntlet.errors import UserError
 from gauntlet.figures.style import OF_SUBJECT
-from gauntlet.metrics.compare import comparable, fewest_repetitions, sign_flips
+from gauntlet.metrics.compare import comparable, sign_flips, tellable, too_few
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, the_same, typical_mean
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.numbers import counted
+from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted, scores
 from gauntlet.metrics.ratios import ratio
 from gauntlet.metrics.registry import registry
@@ -59,7 +59,11 @@ class Line:
     p_value: float | None
     """Adjusted for all lines; None without a test."""
     word: str
-    """better, worse or level of the second; the same; empty where so few pairs tell nothing."""
+    """better, worse, equal or level of the second; the same, where no pair differs; empty where so few pairs
+    tell nothing.
+    """
+    runs: tuple[str, str]
+    """The ids of a pair of them, one of either."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +78,14 @@ class Compared:
 
     @property
     def in_words(self) -> str:
-        """How many lines are better, worse and neither, in one sentence."""
+        """Of one line how the second does; of several how many are better, worse and neither."""
+        if len(self.lines) == 1:
+            return _in_words(*self.lines)
         counts = {word: sum(it.word == word for it in self.lines) for word in WORDS}
         told = [f"{word} in {count}" for word, count in counts.items() if count and word]
         if counts[""]:
-            told.append(f"not to be told with fewer than {fewest_repetitions()} pairs in {counts['']}")
+            fewest = min(it.pairs for it in self.lines if not it.word)
+            told.append(f"not to be told in {counts['']} ({too_few(fewest, 'pair')})")
         return f"B against A over {counted(len(self.lines), 'line')}: {', '.join(told)}."
 
     def to_json(self) -> dict[str, Any]:
@@ -93,8 +100,38 @@ class Compared:
         }
 
 
+def _in_words(line: Line) -> str:
+    """Build 2 is better than Build 1: capacity used 1.05 times [1.04 to 1.06]; 10 pairs."""
+    one, other = line.protocol if line.protocol[0] != line.protocol[1] else ("A", "B")
+    said = {"": "may be better or worse than", "the same": "is the same as", "equal": "is equal to"}
+    verb = said.get(line.word, f"is {line.word} than")
+    if line.word == "level":
+        verb = "cannot be told from"
+    name = f"{line.kpi.label[0].lower()}{line.kpi.label[1:]}"
+    times = "" if line.ratio is None else f": {name} {times_words(line.ratio)}"
+    why = too_few(line.pairs, "pair") if not line.word else counted(line.pairs, "pair")
+    return f"{other} {verb} {one}{times}; {why}."
+
+
+CLOSE, CLOSE_DIGITS = 0.05, 4
+"""Ratios that are nearer to 1 than this have so many digits after the point."""
+
+
+def ratio_digits(it: Mean) -> int | None:
+    """So many digits that two which are close can be told from each other."""
+    return CLOSE_DIGITS if abs(it.value - 1) < CLOSE else None
+
+
+def times_words(it: Mean) -> str:
+    """1.0004 times [1.0002 to 1.0005]."""
+    digits = ratio_digits(it)
+    if it.low is None or it.high is None or it.low == it.high:
+        return f"{number(it.value, digits)} times"
+    return f"{number(it.value, digits)} times [{number(it.low, digits)} to {number(it.high, digits)}]"
+
+
 WORDS = ("better", "worse", "equal", "level", "the same", "")
-"""What is said of a line; equal: the two differ by less than matters to who asks."""
+"""What is said of a line; equal: the two differ by less than matters to who asks, with the whole interval."""
 
 
 @dataclass(frozen=True)
@@ -226,6 +263,7 @@ class _Pairing:
                 pairs=len(first),
                 p_value=None,
                 word="",
+                runs=(rows[0][0].run, rows[1][0].run),
             )
             self.drafts.append(_Draft(line, (first, second), alike))
 
@@ -283,11 +321,7 @@ def _judged(drafts: Sequence[_Draft], matters: float) -> Iterator[Line]:
     called none.
     """
     differences = [_differences(it) for it in drafts]
-    tested = [
-        place
-        for place, it in enumerate(drafts)
-        if it.line.pairs >= fewest_repetitions() and not it.deterministic
-    ]
+    tested = [place for place, it in enumerate(drafts) if tellable(it.line.pairs) and not it.deterministic]
     repetitions = sorted({number for place in tested for number in differences[place]})
     p_values: dict[int, float] = {}
     if tested:
@@ -301,15 +335,21 @@ def _judged(drafts: Sequence[_Draft], matters: float) -> Iterator[Line]:
         ratio_ = draft.line.ratio
         if not any(differences[place].values()):
             word = "the same"
-        elif ratio_ is not None and abs(ratio_.value - 1) < matters:
-            word = "equal"
-        elif draft.deterministic:
-            word = side
-        elif p_value is None:
+        elif not tellable(draft.line.pairs, alike=draft.deterministic):
             word = ""
+        elif ratio_ is not None and _within(ratio_, matters):
+            word = "equal"
+        elif p_value is None:
+            word = side
         else:
             word = side if p_value < ALPHA and lead != 0 else "level"
         yield replace(draft.line, p_value=p_value, word=word)
+
+
+def _within(ratio_: Mean, matters: float) -> bool:
+    """Whether a ratio is nearer to 1 than matters, with the whole of its interval where it has one."""
+    ends = [ratio_.value if end is None else end for end in (ratio_.low, ratio_.high)]
+    return all(abs(end - 1) < matters for end in ends)
 
 
 def _differences(draft: _Draft) -> Mapping[int, float]:
@@ -338,10 +378,28 @@ def _nothing(before: Evaluation, after: Evaluation, found: _Pairing, pairs: Mapp
             f"--pair: there is no {missing[0]} in these results; A has {', '.join(sorted(here))}, B has "
             f"{', '.join(sorted(there))}."
         )
+    varied = [_varied(it) for it in (before, after)]
+    apart = [name for name in dict.fromkeys([*varied[0], *varied[1]]) if _apart(name, *varied)]
+    where = "; ".join(
+        f"{letter} has {name} {listed(of.get(name, []))}"
+        for name in apart
+        for letter, of in zip("AB", varied, strict=True)
+    )
     return (
         "No trusted run of the one has a counterpart in the other: same protocol, same values of all that is "
-        "varied, same repetition, and a number of what is compared."
+        f"varied, same repetition, and a number of what is compared{f' ({where})' * bool(where)}."
     )
+
+
+def _varied(evaluation: Evaluation) -> dict[str, list[str]]:
+    """The conditions of results in words, and their values, also where there is but one."""
+    found = {name: [label] for name, label in evaluation.constants.items()}
+    return {**found, **{it.words: [it.label(value) for value in it.values] for it in evaluation.factors}}
+
+
+def _apart(name: str, one: Mapping[str, list[str]], other: Mapping[str, list[str]]) -> bool:
+    """Whether no value of a condition is one of both."""
+    return not set(one.get(name, ())) & set(other.get(name, ()))
 
 
 def _json(line: Line) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from gauntlet.figures.look import INK
 from gauntlet.figures.look import PALETTE as OF_LOAD
 from gauntlet.figures.network import COLOURS as OF_NETWORK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
-from gauntlet.metrics.compare import fewest_repetitions
+from gauntlet.metrics.compare import tellable, too_few
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report import own_network
 from gauntlet.report.answer import RULES, further, opening
@@ -25,6 +25,7 @@ from gauntlet.report.heat import heat_table
 from gauntlet.report.in_path import COLUMNS, doings
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
+from gauntlet.report.tails import DASH
 from gauntlet.report.tails import WORDS as TAIL_WORDS
 from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import COLUMNS as OF_THREAT
@@ -50,6 +51,8 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
     parts = sorted(evaluation.parts, key=lambda part: part.background)
     tables = [(part, _heat(part)) for part in parts]
     heat = [table for _, of_part in tables for table in of_part]
+    kept = tail_tables(part for part in evaluation.parts if part.asked is not None)
+    slowest = tail_tables(part for part in evaluation.parts if part.asked is None)
     return render(
         "report.html.j2",
         more_css=("use.css",),
@@ -61,9 +64,9 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         use=shown_advice(advice),
         opening=opening(evaluation, threats),
         opening_title="What was asked" if any(it.asked for it in evaluation.parts) else "The answer",
-        kept=tail_tables(part for part in evaluation.parts if part.asked is not None),
-        slowest=tail_tables(part for part in evaluation.parts if part.asked is None),
-        tail_words=TAIL_WORDS,
+        kept=kept,
+        slowest=slowest,
+        tail_words=" ".join([TAIL_WORDS, *[DASH] * any(it.dashes for it in [*kept, *slowest])]),
         sentences=further(evaluation),
         rules=RULES,
         heat=heat,
@@ -125,8 +128,8 @@ def _repetitions(heat: list[HeatTable]) -> str:
 
 def _few(evaluation: Evaluation) -> str:
     """Why nothing is marked but the best, where that is for want of repetitions."""
-    few = fewest_repetitions()
-    return f"fewer than {few} repetitions can call nothing worse" if len(evaluation.repetitions) < few else ""
+    count = len(evaluation.repetitions)
+    return "" if tellable(count) else too_few(count)
 
 
 def _results(

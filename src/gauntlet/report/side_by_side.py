@@ -8,16 +8,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gauntlet.metrics.compare import too_few
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.numbers import MISSING, counted, interval_text, mean_text, number
-from gauntlet.report.compared import Compared, Line, Side
+from gauntlet.report.compared import Compared, Line, Side, ratio_digits
 
 SHOWN_CHANGES = 8
 """Differences that are named; the data has all of them."""
-
-CLOSE, CLOSE_DIGITS = 0.05, 4
-"""Ratios that are nearer to 1 than this have so many digits after the point."""
 
 _STYLE = {"better": "bold green", "worse": "bold red"}
 
@@ -88,11 +86,10 @@ def _side(line: Line, side: Side) -> str:
 
 
 def _ratio(line: Line) -> str:
-    """With so many digits that two which are close can be told from each other."""
     it = line.ratio
     if it is None:
         return MISSING
-    digits = CLOSE_DIGITS if abs(it.value - 1) < CLOSE else None
+    digits = ratio_digits(it)
     value = number(it.value, digits)
     if it.low is None or it.high is None or it.low == it.high:
         return value
@@ -108,8 +105,10 @@ def _legend(found: Compared) -> str:
     limited = any(line.before.limited or line.after.limited for line in found.lines)
     alike = any(line.word == "equal" for line in found.lines)
     equal = " Equal: they differ by less than matters." if alike else ""
+    few = [line.pairs for line in found.lines if not line.word]
+    nothing = f" {MISSING}: {too_few(min(few), 'pair')}." if few else ""
     least = " ≥: some did not end and count with their limit." if limited else ""
     return (
         "[ ] 95 % interval. Paired by run; better and worse are beyond chance "
-        f"({100 * ALPHA:g} % for all lines together).{equal}{least}"
+        f"({100 * ALPHA:g} % for all lines together).{equal}{nothing}{least}"
     )

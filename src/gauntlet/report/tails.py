@@ -5,7 +5,7 @@ failed has none. Their means and intervals are over repetitions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,16 @@ _PACED = frozenset({"cbr", "vbr", "voip"})
 
 WORDS = (
     "Quantiles of the delay of all messages that were due, as means over repetitions with their 95 % "
-    "intervals; a message that never came is later than any other, and a flow that failed has none (–). "
+    "intervals; a message that never came is later than any other, and a flow that failed has none. "
     "Worst: the slowest message of all repetitions."
 )
 """What the columns mean."""
+
+DASH = (
+    f"{MISSING} no number: in some repetition the flow failed, or so many messages never came that the "
+    "percentile is one of those (p95: more than 5 % of them, p99: 1 %, p99.9: 0.1 %, worst: any)."
+)
+"""What a dash in them means."""
 
 _Kept = Mapping[tuple[str, int], tuple[Floats, Floats]]
 
@@ -54,13 +60,19 @@ class Tail:
     """What is asked, where something is; None where in some repetition there is no number."""
     least: bool = False
     """Whether some flow did not end and counts with its limit in `value`."""
-    never: int = 0
-    """Repetitions in which there is no number of what is asked."""
-    repetitions: int = 0
+    each: Mapping[int, Observation] = field(default_factory=dict)
+    """What is asked, by repetition."""
+    failed: int = 0
+    """Repetitions in which there is no number of it since a flow failed."""
     kept: int = 0
     """Flows that kept the bound."""
     judged: int = 0
     """Flows that could keep it: all but those that what is asked does not apply to."""
+
+    @property
+    def never(self) -> int:
+        """Repetitions in which there is no number of what is asked."""
+        return _lacking(self.each)
 
     @property
     def word(self) -> str:
@@ -100,7 +112,7 @@ def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None,
     done, flows = part.done(protocol, condition)
 
     def at(level: float) -> dict[int, Observation]:
-        return _by_repetition((row.repetition, _delay(row, level, kept)) for row in rows)
+        return _at(level, rows, kept)
 
     worst = at(levels.TAILS[-1]) if of is not None else {}
     tail = Tail(
@@ -114,6 +126,17 @@ def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None,
     return tail if part.asked is None else _judged(tail, part.asked, rows, kept, alike=alike)
 
 
+def quantiles_of_due(
+    part: Evaluation, protocol: str, condition: Condition, of: str, level: float
+) -> dict[int, Observation]:
+    """A quantile of the delays `of` of all messages that were due, by repetition."""
+    return _at(level, part.trusted_rows(protocol, condition), part.samples.of(of))
+
+
+def _at(level: float, rows: Iterable[Row], kept: _Kept) -> dict[int, Observation]:
+    return _by_repetition((row.repetition, _delay(row, level, kept)) for row in rows)
+
+
 def _judged(tail: Tail, asked: Asked, rows: Sequence[Row], kept: _Kept, *, alike: bool) -> Tail:
     """The same with how it stands to what is asked."""
     seen = [
@@ -122,12 +145,13 @@ def _judged(tail: Tail, asked: Asked, rows: Sequence[Row], kept: _Kept, *, alike
     ]
     known = [(row, it) for row, it in seen if it is not None]
     each = _by_repetition((row.repetition, it) for row, it in known)
+    without = {repetition for repetition, it in each.items() if it.state == State.NEVER}
     return replace(
         tail,
         value=_mean(each, alike=alike),
         least=common_limit(each.values()) is not None,
-        never=_lacking(each),
-        repetitions=len(each),
+        each=each,
+        failed=len(without & {row.repetition for row, _ in known if not row.completed}),
         kept=sum(asked.keeps(it, completed=row.completed) for row, it in known),
         judged=len(known),
     )
@@ -194,6 +218,11 @@ class Table:
     """(protocol, condition, cells)."""
     head: str = "Protocol"
     """Of the first column."""
+
+    @property
+    def dashes(self) -> bool:
+        """Whether some cell has no number."""
+        return any(entry.text == MISSING for *_, entries in self.rows for entry in entries)
 
     @property
     def several(self) -> bool:

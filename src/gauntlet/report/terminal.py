@@ -21,7 +21,7 @@ from gauntlet.report import use
 from gauntlet.report.answer import Sentence, further, opening
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
-from gauntlet.report.tails import Entry
+from gauntlet.report.tails import DASH, Entry
 from gauntlet.report.tails import Table as TailTable
 from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import WORDS, Threats, verdicts
@@ -48,7 +48,10 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     parts += [
         _MainKpi(part.by_itself, part.main_kpi) for part in _told_of(evaluation) if part.main_kpi is not None
     ]
-    parts += map(_Tails, tail_tables(evaluation.parts))
+    slowest = tail_tables(evaluation.parts)
+    parts += map(_Tails, slowest)
+    if any(it.dashes for it in slowest):
+        parts.append(Text(DASH, style="dim"))
     parts += [Padding(_told(it), (1, 0, 0, 0)) for it in further(evaluation)]
     good = found.trusted == found.planned
     parts.append(Padding(Text(found.in_words, style="green" if good else "bold red"), (1, 0, 0, 0)))

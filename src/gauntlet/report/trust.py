@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gauntlet.metrics.compare import fewest_repetitions
-from gauntlet.metrics.numbers import counted, listed
+from gauntlet.metrics.compare import tellable, too_few
+from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.progress import repetitions_there
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.in_path import idle_rules
@@ -215,17 +215,12 @@ def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
             "There is one repetition: no interval can be given and no difference can be told from chance. "
             "Use --repetitions to make more."
         )
-    elif count < fewest_repetitions() and not evaluation.of_safety and not _all_alike(evaluation):
+    elif not tellable(count) and not evaluation.of_safety and not _all_alike(evaluation):
         found.append(
-            f"There are {count} repetitions: no protocol can be called worse than another with so few (that "
-            f"takes {fewest_repetitions()}), and an interval is the range of what was seen, which holds the "
-            "true mean with less than 95 %."
+            f"{too_few(count)}. Nothing is called worse or equal, and an interval is the range of what was "
+            "seen, which holds the true mean with less than 95 %."
         )
-    if alike := _alike(evaluation):
-        found.append(
-            f"{alike} Repetitions that are all the same say no more than one: let something be drawn (a "
-            "stretch by chunk, a loss, a delay with a range), or use --repetitions 1."
-        )
+    found += [alike] if (alike := _alike(evaluation)) else []
     return found
 
 
@@ -249,12 +244,10 @@ def _all_alike(evaluation: Evaluation) -> bool:
 
 
 def _alike(evaluation: Evaluation) -> str:
-    """Where every repetition is the same one, in one sentence; empty when nowhere."""
+    """That repetitions are the same one, and in how many cells; empty where in none."""
     places = [(style, it) for style in evaluation.styles for it in evaluation.conditions]
-    alike = [(style, it) for style, it in places if evaluation.deterministic(style.key, it)]
+    alike = sum(evaluation.deterministic(style.key, it) for style, it in places)
     if not alike:
         return ""
-    if _all_alike(evaluation):
-        return "Deterministic: under every condition all repetitions of a protocol are the same."
-    names = listed([style.label for style in evaluation.styles if any(style is it for it, _ in alike)])
-    return f"Deterministic: all repetitions are the same of {names}, {len(alike)} of {len(places)} cells."
+    where = "everywhere" if alike == len(places) else f"in {alike} of {len(places)} cells of the results"
+    return f"Deterministic {where}: nothing was drawn, so all repetitions there are one."

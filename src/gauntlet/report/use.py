@@ -15,8 +15,9 @@ from gauntlet.advice.services import Services, Work
 from gauntlet.advice.use import Advice
 from gauntlet.advice.varied import GREEDY, within
 from gauntlet.errors import NotMeasured
-from gauntlet.experiment.services import Service
+from gauntlet.experiment.services import Limit, Service
 from gauntlet.figures.style import OF_SUBJECT
+from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.flow_rows import JUDGED_BY
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import listed
@@ -29,6 +30,7 @@ from gauntlet.report.channel import FACTORS, OF_CONSTANT, Channel, common
 from gauntlet.report.evaluation import Evaluation, Row
 from gauntlet.report.factors import Condition
 from gauntlet.report.samples import Samples
+from gauntlet.report.tails import quantiles_of_due
 from gauntlet.results import layout
 
 _OF_WORK = {"app", "size_bytes", "interval_s", "page", "rate", "rate_bps"}
@@ -38,14 +40,15 @@ _Places = Mapping[tuple[float | None, float | None, Variant], Condition]
 """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
 
 OF_LOAD = "The datagrams of [load] measure the line; they are of no class of service."
+JUDGE = "the flow's own judge"
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
 
 def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
     """What the experiment says of the classes that its flows are of, and of the settings that it varies.
 
-    Classes of the file `classes` count before those of the experiment, and these before ours. Raises
-    UserError when one of them is wrong.
+    Classes of the file `classes` count before those of the experiment, these before what is asked of a flow
+    itself (`judge`), and that before our classes. Raises UserError when a class is wrong.
     """
     known = _known(evaluation, classes)
     if not any(row.trusted for row in evaluation.rows):
@@ -61,18 +64,18 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
         judged = services_beside
     for part in judged:
         for work, conditions in _works(part).items():
-            fitting = services.fitting(work, known)
+            fitting = _fitting(part, work, known)
             if fitting is None:
                 silent.append(_no_class(part, work))
                 continue
             of, those = fitting
             places = _places(part, conditions)
             for service in those:
-                bound = _bound(part, service, work, places)
+                bound = _bound(part, service, work, places, of.by)
                 if isinstance(bound, str):
                     silent.append(bound)
                     continue
-                measured = _Measured(part, places, samples)
+                measured = _Measured(part, places, samples, of_due=of.by == JUDGE)
                 found.append(grid(measured, bound, "", every_variant=True))
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in judged for change in within(_Played(part, samples)))
@@ -87,6 +90,30 @@ def _known(evaluation: Evaluation, classes: Path | None) -> list[Services]:
     )
     given = [] if classes is None else [services.load(classes)]
     return [*given, own, services.default()]
+
+
+def _fitting(
+    part: Evaluation, work: Work, known: Sequence[Services]
+) -> tuple[Services, Sequence[Service]] | None:
+    """The classes that a work is held against, and whose they are: ours only where the user asks nothing."""
+    *given, _ = known
+    if part.asked is None or part.of_safety:
+        return services.fitting(work, known)
+    return services.fitting(work, given) or _of_judge(part.asked, work)
+
+
+def _of_judge(asked: Asked, work: Work) -> tuple[Services, Sequence[Service]]:
+    """What is asked of a flow, as a class of its own; what is lost is late, so any transport takes part."""
+    words = asked.question.rstrip("?")
+    limit = Limit(
+        words=words[0].lower() + words[1:],
+        kpi=asked.distribution or asked.named if asked.level != 1 else asked.column,
+        quantile=None if asked.level == 1 else asked.level,
+        source=JUDGE,
+        **{"least" if asked.kpi.higher_is_better else "most": asked.bound},
+    )
+    service = Service(name="As judged", apps=[work.app], reliable=False, need=[limit])
+    return Services(JUDGE, (service,)), [service]
 
 
 def _works(part: Evaluation) -> dict[Work, list[Condition]]:
@@ -108,8 +135,10 @@ def _by_condition(part: Evaluation) -> dict[Condition, list[Row]]:
     return found
 
 
-def _bound(part: Evaluation, service: Service, work: Work, places: _Places) -> ServiceClass | str:
-    """A class with its needs under the conditions at these places; or why nothing is to be said of it."""
+def _bound(part: Evaluation, service: Service, work: Work, places: _Places, whose: str) -> ServiceClass | str:
+    """A class with its needs under the conditions at these places; or why nothing is to be said of it.
+    `whose` it is.
+    """
     name = _name(part, service.name, work)
     taking_part = [style for style in part.styles if style.reliable or not service.reliable]
     candidates = [style.key.rpartition(OF_SUBJECT)[2] for style in taking_part]
@@ -132,7 +161,7 @@ def _bound(part: Evaluation, service: Service, work: Work, places: _Places) -> S
         )
         for limit in limits
     )
-    return ServiceClass(name, (), tuple(candidates), needs)
+    return ServiceClass(name, (), tuple(candidates), needs, whose=whose)
 
 
 def _places(part: Evaluation, conditions: Sequence[Condition]) -> _Places:
@@ -149,7 +178,7 @@ def _places(part: Evaluation, conditions: Sequence[Condition]) -> _Places:
 def _place(
     part: Evaluation, condition: Condition, channel: Channel, told: set[str]
 ) -> tuple[float | None, float | None, Variant]:
-    besides = [channel.bursts] if channel.bursts else []
+    besides = [*filter(None, (channel.bursts, channel.added))]
     besides += [
         f"{factor.words} {factor.label(value)}"
         for factor, value in zip(part.factors, condition, strict=True)
@@ -168,6 +197,8 @@ class _Measured(Readings):
     part: Evaluation
     places: _Places
     samples: Samples
+    of_due: bool = False
+    """Whether the quantile that a need asks is one of all messages that were due, as a judge's is."""
 
     def kpi(self, need: Need) -> Kpi:
         """See `Readings`."""
@@ -191,8 +222,11 @@ class _Measured(Readings):
         """See `Readings`."""
         if need.above_channel and condition[0] is None:
             raise NotMeasured("The channel's own delay is no single number, so it cannot be taken off.")
-        place = self._at(need, condition)
-        return _selected(self.part, self._key(protocol), place, of, self.samples)
+        place, key = self._at(need, condition), self._key(protocol)
+        if self.of_due and of == Quantity(need.kpi, need.quantile) and of.quantile is not None:
+            each = quantiles_of_due(self.part, key, place, of.kpi, of.quantile)
+            return _as_selected(self.part, key, place, each, common_limit(each.values()))
+        return _selected(self.part, key, place, of, self.samples)
 
     def _key(self, protocol: str) -> str:
         """A protocol by the name that it has in the evaluation."""
@@ -216,6 +250,16 @@ def _selected(
     else:
         each = _by_repetition(part, protocol, condition, of, samples)
         limit = common_limit(each.values())
+    return _as_selected(part, protocol, condition, each, limit)
+
+
+def _as_selected(
+    part: Evaluation,
+    protocol: str,
+    condition: Condition,
+    each: Mapping[int, Observation],
+    limit: float | None,
+) -> Selected:
     values = {
         repetition: float(restricted([it], limit)[0])
         for repetition, it in each.items()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from gauntlet.metrics.flow_rows import TRANSFERS
 from gauntlet.metrics.numbers import named
 from gauntlet.report.answer.asked import asked
+from gauntlet.report.answer.choice import choice
 from gauntlet.report.answer.cost import costs
 from gauntlet.report.answer.delays import quickest
 from gauntlet.report.answer.depends import depends
@@ -29,11 +30,12 @@ BY_VERDICTS = Sentence(
 
 
 def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
-    """What a report begins with: the answer to what was asked; where nothing is asked, who is best, and of
+    """What a report begins with: which setting to take, where settings are varied for flows that are asked
+    something, and the answer to what was asked; where nothing is asked, who is best, and of
     flows over one protocol what was measured. `threats` are the verdicts on flows of safety.
     """
     if found := asked(evaluation):
-        return found
+        return [*choice(evaluation), *found]
     if threats is not None and threats.overview:
         return [Sentence("What came of the threats?", threats.overview), BY_VERDICTS]
     return _gathered(evaluation, lambda part: _of_part(part)[:1])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.numbers import counted, named
-from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued
+from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued, why_none
 from gauntlet.report.answer.together import of_all
 from gauntlet.report.answer.wording import Sentence, under_all
 from gauntlet.report.evaluation import Evaluation
@@ -138,15 +138,15 @@ def _value(part: Evaluation, asked_: Asked, those: Sequence[Tail]) -> str:
     """What is asked, in numbers: the best and the worst condition of several; who has none is counted."""
     known = [(it.value, it) for it in those if it.value is not None]
     known.sort(key=lambda each: each[0].value, reverse=asked_.kpi.higher_is_better)
-    lacking = len(those) - len(known)
+    lacking = [it for it in those if it.value is None]
     alike = not lacking and len({valued(asked_, *it) for it in known}) == 1
     several = len(part.conditions) > 1 and not alike
     shown = [known[0], known[-1]] if len(known) > 1 and not alike else known[:1]
     said = [f"{valued(asked_, mean, it)}{at(part, [it.condition]) if several else ''}" for mean, it in shown]
     none = ""
     if lacking:
-        where = f" under {lacking} of {counted(len(those), 'condition')}" if several else ""
-        none = f"none{where}, since flows failed or too many messages never came"
+        where = f" under {len(lacking)} of {counted(len(those), 'condition')}" if several else ""
+        none = f"none{where}, since {why_none(asked_, lacking)}"
     return f"{asked_.what} {', '.join(filter(None, [' to '.join(said), none]))}"
 
 

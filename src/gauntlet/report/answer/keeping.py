@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.intervals import Mean
-from gauntlet.metrics.numbers import named, with_unit
+from gauntlet.metrics.numbers import counted, named, with_unit
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
 from gauntlet.report.tails import Tail
@@ -27,6 +27,31 @@ def keeping(names: Sequence[str]) -> str:
 def valued(asked_: Asked, mean: Mean, it: Tail) -> str:
     """What is asked, in numbers."""
     return f"{'≥ ' * it.least}{with_unit(asked_.kpi, mean)}"
+
+
+def why_none(asked_: Asked, those: Sequence[Tail]) -> str:
+    """Why these have no number: flows failed, or too many messages never came, and of how many repetitions
+    where that is one number of each.
+    """
+    said = []
+    if any(it.failed for it in those):
+        said.append("flows failed")
+    if any(it.never > it.failed for it in those):
+        said.append(_missing(asked_))
+    counts = {(it.never, len(it.each)) for it in those}
+    where = ""
+    if len(counts) == 1:
+        ((never, of),) = counts
+        where = f" in {never} of {counted(of, 'repetition')}"
+    return f"{' or '.join(said)}{where}"
+
+
+def _missing(asked_: Asked) -> str:
+    if asked_.level is None:
+        return "nothing arrived"
+    if asked_.level == 1:
+        return "a message never came"
+    return f"more than {100 * (1 - asked_.level):g} % of the messages never came"
 
 
 def at(part: Evaluation, conditions: Sequence[Condition]) -> str:

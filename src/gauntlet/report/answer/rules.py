@@ -28,7 +28,8 @@ RULES = (
     "exactly, for more approximately (0.5 to 6.1 % by simulation). Any "
     "other is not distinguishable from the best (≈), or beats it beyond chance and is not the best since "
     "fewer of its flows completed or its mean is the lesser one (▲). With fewer than "
-    f"{fewest_repetitions()} repetitions nothing can be called worse, and no mark is set.",
+    f"{fewest_repetitions()} repetitions nothing can be called worse, better or equal, and no mark is set, "
+    "unless nothing was drawn; the sentences say so and how many it takes.",
     "Equal (=) is a protocol whose difference from the best, with the whole of its 95 % interval, is below "
     "what the experiment calls too small to matter (matters), and of which as many flows completed; whether "
     "the difference is beyond chance does not count then.",
@@ -41,6 +42,10 @@ RULES = (
     "over all conditions of the experiment, is the smallest.",
     "Whether the choice depends on the condition is told from who is best or not distinguishable from the "
     "best under each; where the values of one condition suffice to tell, whatever the others are, by those.",
+    "Which setting to take, where settings are all that is varied for flows over one protocol: the one under "
+    "which most flows of single repetitions kept what is asked, of several the one whose worst flow has the "
+    "best mean; the others are tested against it like protocols. What it costs is the throughput of all "
+    "flows in the background together, against the setting under which they carry most.",
     "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
     "repetition and averaged, also over the other conditions, by its logarithm (geometric mean); where an "
     "end is zero it is the ratio of the means. A protocol that retains at least "

@@ -5,8 +5,8 @@ best and the worst of them.
 from collections.abc import Iterable, Mapping, Sequence
 
 from gauntlet.metrics.asked import Asked
-from gauntlet.metrics.numbers import named
-from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued
+from gauntlet.metrics.numbers import counted, named
+from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued, why_none
 from gauntlet.report.answer.wording import Sentence, under_all
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
@@ -91,26 +91,32 @@ def _keepers(kept: Sequence[str], partly: int, flows: int, *, verb: bool) -> str
 
 def _told(asked_: Asked, those: Iterable[tuple[Evaluation, Tail]], *, with_condition: bool) -> str:
     """p99 31 ms (ping-ef-up) to 45 ms (ping-be-up); the deadline of 100 ms is kept by 6 of 6 flows; 30 of 30
-    finished.
+    finished in 5 repetitions.
     """
     those = list(those)
+
+    def called(part: Evaluation, it: Tail) -> str:
+        return ", ".join([part.subject, *[part.label(it.condition)] * with_condition])
+
     known = [(it.value, part, it) for part, it in those if it.value is not None]
     known.sort(key=lambda each: each[0].value, reverse=asked_.kpi.higher_is_better)
     ends = [known[0], known[-1]] if len(known) > 1 else known
-    said = [
-        f"{valued(asked_, mean, it)} "
-        f"({', '.join([part.subject, *[part.label(it.condition)] * with_condition])})"
-        for mean, part, it in ends
-    ]
-    lacking = len(those) - len(known)
-    none = f"none of {lacking}, since flows failed or too many messages never came" if lacking else ""
-    kept = sum(it.word == "kept" for _, it in those)
+    said = [f"{valued(asked_, mean, it)} ({called(part, it)})" for mean, part, it in ends]
     what = "flows and conditions" if with_condition else "flows"
+    lacking = [(part, it) for part, it in those if it.value is None]
+    none = ""
+    if lacking:
+        names = named([called(part, it) for part, it in lacking])
+        whose = names if len(lacking) <= _NAMED else f"{len(lacking)} of {len(those)} {what}"
+        none = f"none of {whose}, since {why_none(asked_, [it for _, it in lacking])}"
+    kept = sum(it.word == "kept" for _, it in those)
+    repetitions = {len(it.each) for _, it in those}
+    counts = f" in {counted(*repetitions, 'repetition')}" if len(repetitions) == 1 else ""
     done, flows = (sum(getattr(it, name) for _, it in those) for name in ("completed", "flows"))
     parts = [
         f"{asked_.what} {', '.join(filter(None, [' to '.join(said), none]))}",
         f"{asked_.limit} is kept by {kept} of {len(those)} {what}",
-        f"{done} of {flows} finished",
+        f"{done} of {flows} finished{counts}",
     ]
     return f"{'; '.join(parts)}."
 

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 
-from gauntlet.metrics.compare import fewest_repetitions
+from gauntlet.metrics.compare import too_few
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.numbers import counted, listed, observation_text
+from gauntlet.metrics.numbers import counted, interval_text, listed, mean_text, observation_text
+from gauntlet.metrics.observation import State
+from gauntlet.metrics.ratios import ratio
 from gauntlet.report.answer.ranking import failing, overall, shortfalls
 from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, under_all, value_words
 from gauntlet.report.evaluation import Cell, Evaluation
@@ -35,8 +37,12 @@ def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
         found = f"{name}: {counts_words(evaluation, lead)}{_lower(average)} (n = {means[lead].n})."
         rest = []
     else:
-        found = f"{name} {_standing(evaluation, kpi, order, worst, judged)}."
+        equal = _all_equal(evaluation, order, judged)
+        found = f"{equal or f'{name} {_best(evaluation, kpi, order, worst, judged)}'}."
+        average = f"{name}: {_lower(average)}" if equal else average
+        few = _few(judged)
         rest = [f"{average}{_beside(evaluation, kpi, lead)}{_certainty(judged, lead, means[lead])}"]
+        rest += [f"{few}."] if few and few not in found else []
         others = [
             f"{_counted_value(evaluation, kpi, key, means)}{_beside(evaluation, kpi, key)} "
             f"({_short(kpi, worst[key])})"
@@ -63,6 +69,59 @@ def _counted_value(evaluation: Evaluation, kpi: Kpi, key: str, means: Mapping[st
     return f"{label} {counts}{value_words(evaluation, kpi, key, means)}"
 
 
+def _all_equal(evaluation: Evaluation, order: Sequence[str], judged: Sequence[Mapping[str, Cell]]) -> str:
+    """That nobody differs from the leader by what matters, under any condition; empty where somebody does."""
+    others = [row[key] for row in judged for key in order[1:]]
+    if not others or any(failing(evaluation, key) for key in order) or not all(map(_equals, others)):
+        return ""
+    names = listed(sorted(evaluation.style(key).label for key in order))
+    where = under_all(len(judged)) if len(judged) == len(evaluation.conditions) else ""
+    return (
+        f"{names} are equal{where}: they differ by less than the {100 * evaluation.matters:g} % that matter"
+    )
+
+
+def _best(
+    evaluation: Evaluation,
+    kpi: Kpi,
+    order: Sequence[str],
+    worst: Mapping[str, float],
+    judged: Sequence[Mapping[str, Cell]],
+) -> str:
+    """What is said of the leader; of two, by how much it is the better one."""
+    standing = _standing(evaluation, kpi, order, worst, judged)
+    return f"{standing}{_margin(evaluation, kpi, order) if standing == 'is best' and len(order) == 2 else ''}"
+
+
+def _margin(evaluation: Evaluation, kpi: Kpi, order: Sequence[str]) -> str:
+    """By how much the better of two is ahead under the only condition, repetition by repetition; empty where
+    some repetition of either has no number above zero.
+    """
+    (condition,) = evaluation.conditions
+    one, other = (evaluation.values(kpi, key, condition) for key in order)
+    shared = sorted(one.keys() & other.keys())
+    pairs = [(one[it], other[it]) for it in shared]
+    if not pairs or any(it.state != State.MEASURED or it.value <= 0 for pair in pairs for it in pair):
+        return ""
+    found = ratio([it.value for it, _ in pairs], [it.value for _, it in pairs]).mean
+    if found is None:
+        return ""
+    sign = 1 if kpi.higher_is_better else -1
+    share = Mean(sign * (found.value - 1), *_ends(found, sign), found.n, found.method)
+    interval = interval_text(share, 100.0)
+    by = f"{mean_text(share, 100.0)} %{f' [{interval}]' * bool(interval)}"
+    side = "above" if kpi.higher_is_better else "below"
+    return f": {_lower(kpi.label)} {by} {side} that of {evaluation.style(order[1]).label}"
+
+
+def _ends(of: Mean, sign: int) -> tuple[float | None, float | None]:
+    """The interval of a ratio as one of the share by which it differs from 1."""
+    if of.low is None or of.high is None:
+        return None, None
+    low, high = sorted((sign * (of.low - 1), sign * (of.high - 1)))
+    return low, high
+
+
 def _standing(
     evaluation: Evaluation,
     kpi: Kpi,
@@ -85,8 +144,8 @@ def _standing(
         beside = _equal_words(evaluation, equal)
         if not level:
             return f"has the best mean{where}{beside}" if equal else f"is best{where}"
-        if not _testable(judged):
-            return f"has the best mean{where}{beside}"
+        if few := _few(judged):
+            return f"has the best mean{where}{beside}, but {few}"
         told = listed([evaluation.style(key).label for key in level])
         each = {1: "", 2: " under each of the two"}.get(conditions, " under each of them")
         return f"has the best mean{where}{beside}, but cannot be told from {told}{each}"
@@ -128,17 +187,20 @@ def _certainty(judged: Sequence[Mapping[str, Cell]], lead: str, average: Mean) -
     n = f" (n = {average.n})"
     if average.method == DETERMINISTIC:
         return f"{n}. Deterministic: nothing was drawn, so it holds for just these settings."
-    if average.n == 1:
-        return f"{n}. One repetition cannot say whether that is chance."
-    if not _testable(judged):
-        few = fewest_repetitions()
-        return f"{n}. So few repetitions cannot tell any protocol from another: that takes {few}."
-    if len(judged) == 1:
+    if not _testable(judged) or len(judged) == 1:
         return f"{n}."
     level, good = sum(_not_worse(row[lead]) for row in judged), "best or not distinguishable from the best"
     if len(judged) == 2:
         return f"{n}; {good} under {('neither', 'one', 'both')[level]} of the two."
     return f"{n}; {good} in {level} of {len(judged)}."
+
+
+def _few(judged: Sequence[Mapping[str, Cell]]) -> str:
+    """What so few repetitions say; empty where there are enough, or nothing was drawn."""
+    if _testable(judged):
+        return ""
+    counts = [len(cell.observations) for row in judged for cell in row.values() if cell.standing is not None]
+    return too_few(min(counts)) if counts else ""
 
 
 def _testable(judged: Sequence[Mapping[str, Cell]]) -> bool:
