@@ -23,16 +23,8 @@ QUEUES = {0.0: "FIFO of 512 kB", 0.01: "CAKE"}
 
 def build(folder: Path, done: Done, factor: str = "queue", **more: Any) -> Path:
     """A campaign over queues: those of losses, each under the name of its queue."""
-    made = Constructed(
-        **{
-            "protocols": ("udp",),
-            "done": done,
-            "losses": tuple(QUEUES),
-            "flows": FLOWS,
-            "repetitions": 6,
-            **more,
-        }
-    )
+    given: dict[str, Any] = {"protocols": ("udp",), "losses": tuple(QUEUES), "flows": FLOWS, "repetitions": 6}
+    made = Constructed(done=done, **{**given, **more})
     results = flows.build(folder / "r", folder / "s", made)
     for file in sorted(results.glob("runs/*/spec.json")):
         spec = json.loads(file.read_text())
