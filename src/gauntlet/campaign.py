@@ -27,7 +27,7 @@ from gauntlet.metrics.tables import finalize
 from gauntlet.packing import code, packed
 from gauntlet.playing import Event, Outcome, Planned, Playing
 from gauntlet.rehearsal import rehearse
-from gauntlet.results import layout, resume, store
+from gauntlet.results import differences, layout, resume, store
 from gauntlet.results.manifest import Manifest
 from gauntlet.results.pack import made_with
 from gauntlet.results.resume import There
@@ -94,6 +94,15 @@ def play(
     )
 
 
+def _differences(out: Path, experiment: str, options: Mapping[str, Any]) -> list[str]:
+    """In what the experiment of a folder, its seed and options differ from those that are to be played."""
+    before = Manifest.read(out)
+    file = out / layout.EXPERIMENT
+    written = file.read_text() if file.is_file() else ""
+    of_file = differences.of_files(written, experiment) if written else []
+    return [*of_file, *differences.told("", {"seed": before.seed, **before.options}, options)]
+
+
 def run(
     specs: Sequence[RunSpec],
     out: Path,
@@ -132,7 +141,8 @@ def run(
     ]
     wanted = {it.spec.id: it.key for it in planned}
     seen = resume.changed_ns(out)
-    there = resume.runs_there(out, wanted, engine.describe())
+    apart = partial(_differences, out, experiment, {"seed": seed, **(options or {})})
+    there = resume.runs_there(out, wanted, engine.describe(), apart)
     cache = Cache.of_user() if cached and engine.exact else None
     by_id = {it.spec.id: it for it in planned}
     missing = [by_id[run_id] for run_id in there.missing(wanted)]
@@ -154,7 +164,7 @@ def run(
         store.create(out, experiment, manifest, _line_of(specs))
         if seen is None or resume.changed_ns(out) != seen:
             # Another campaign was at work before this one held the folder.
-            there = resume.runs_there(out, wanted, engine.describe())
+            there = resume.runs_there(out, wanted, engine.describe(), apart)
             missing = [by_id[run_id] for run_id in there.missing(wanted)]
         outcome = Outcome(out, len(specs), len(specs) - len(missing))
         changed = _settle(out, there, by_id, before, manifest)

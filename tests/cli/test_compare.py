@@ -36,6 +36,13 @@ def test_both_stand_side_by_side(gauntlet: Gauntlet, both: tuple[str, str]) -> N
     assert row.split()[-5:] == ["11.1", "8.88", "0.800", "10", "better"]
 
 
+def test_paths_are_neither_cut_nor_broken(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    made = Constructed(("sctp",), lambda *_: Did(10.0), repetitions=1)
+    folders = [str(build(tmp_path / f"{name}{'x' * 90}", tmp_path / name, made)) for name in ("a", "b")]
+    lines = [it.rstrip() for it in gauntlet("compare", *folders).stdout.splitlines()]
+    assert {f"A: {folders[0]}", f"B: {folders[1]}"} <= set(lines)
+
+
 def test_json_has_every_line(gauntlet: Gauntlet, both: tuple[str, str]) -> None:
     told = json.loads(gauntlet("compare", *both, "--json").stdout)
     assert {it["protocol"][0]: it["verdict"] for it in told["lines"]} == {

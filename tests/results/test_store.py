@@ -12,7 +12,7 @@ import pytest
 
 from gauntlet.errors import RunError, UserError
 from gauntlet.metrics.tables import finalize
-from gauntlet.results import layout, parquet, store
+from gauntlet.results import differences, layout, parquet, resume, store
 from gauntlet.results.files import is_part
 from tests.report import factory
 from tests.report.factory import Campaign, Place
@@ -185,6 +185,26 @@ def test_results_of_another_engine_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"results of another kernel image \(0+; now 5+\)"):
         store.create(results, factory.EXPERIMENT, other)
     assert len(store.done(results)) == SMALL.runs
+
+
+def test_a_changed_experiment_is_named_by_what_differs(tmp_path: Path) -> None:
+    results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
+    for number, run in enumerate(store.Results.open(results).runs()):
+        (run.folder / layout.KEY).write_text(f'{{"key": "{number}"}}')
+    engine = store.Results.open(results).manifest.engine
+    flows = "".join(f'[[flow]]\nsize = "{size}"\n' for size in ("1MB", "2MB"))
+    file = f'[experiment]\nname = "a"\n[scenario]\nchunk = "10min"\n{flows}'
+    now = file.replace('"a"', '"b"').replace("10min", "5min").replace("2MB", "3MB")
+    changed = differences.of_files(file, now)
+    assert changed == ["scenario.chunk: 10min → 5min", "flow 2.size: 2MB → 3MB"]
+    for told, words in (
+        (changed, "scenario.chunk: 10min → 5min; flow 2.size: 2MB → 3MB. Choose"),
+        ([f"key {it}" for it in range(5)], "key 0; key 1; key 2; and 2 more. Choose"),
+        ([], "files or programs that it names have changed. Choose"),
+    ):
+        with pytest.raises(UserError) as error:
+            resume.runs_there(results, {"other": "k"}, engine, lambda told=told: told)
+        assert words in str(error.value)
 
 
 def test_results_without_run_keys_are_read_and_not_continued(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def compare(before: Path, after: Path, *, kpi: str | None, pairs: tuple[str, ...
     if json_:
         print_json({**found.to_json(), "a": str(before), "b": str(after), "changes": changes})
     else:
-        console().print(side_by_side(found, changes, (str(before), str(after))))
+        console().print(side_by_side(found, changes, (str(before), str(after))), crop=False)
 
 
 def _pairs(texts: tuple[str, ...]) -> dict[str, str]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -23,12 +22,17 @@ _STYLE = {"better": "bold green", "worse": "bold red"}
 def side_by_side(found: Compared, changes: Sequence[str], names: tuple[str, str]) -> RenderableType:
     """The sentence, what the two results (`names`) differ in, and the lines."""
     parts: list[RenderableType] = [Text(found.in_words, style="bold")]
-    parts += [Text(f"{letter}: {name}") for letter, name in zip("AB", names, strict=True)]
-    parts.append(Padding(Text(_changes(changes)), (1, 0, 0, 0)))
+    parts += [_whole(f"{letter}: {name}") for letter, name in zip("AB", names, strict=True)]
+    parts += [Text(""), _whole(_changes(changes))]
     parts.append(_table(found.lines))
     parts.append(Text(_legend(found), style="dim"))
     parts += [Text(sentence, style="yellow") for sentence in left_out(found)]
     return Group(*parts)
+
+
+def _whole(text: str) -> Text:
+    """Lines with paths in them, which are never cut nor broken."""
+    return Text(text, no_wrap=True, overflow="ignore")
 
 
 def left_out(found: Compared) -> list[str]:

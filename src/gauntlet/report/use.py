@@ -107,10 +107,11 @@ def _of_judge(asked: Asked, work: Work) -> tuple[Services, Sequence[Service]]:
     words = asked.question.rstrip("?")
     limit = Limit(
         words=words[0].lower() + words[1:],
-        kpi=asked.distribution or asked.named if asked.level != 1 else asked.column,
+        kpi=asked.column if asked.level == 1 else asked.distribution or asked.named,
         quantile=None if asked.level == 1 else asked.level,
+        most=None if asked.kpi.higher_is_better else asked.bound,
+        least=asked.bound if asked.kpi.higher_is_better else None,
         source=JUDGE,
-        **{"least" if asked.kpi.higher_is_better else "most": asked.bound},
     )
     service = Service(name="As judged", apps=[work.app], reliable=False, need=[limit])
     return Services(JUDGE, (service,)), [service]

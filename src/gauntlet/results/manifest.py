@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gauntlet import __version__
 from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout
+from gauntlet.results.differences import short
 from gauntlet.results.files import json_bytes, read_json, write_whole
 
 LIBRARIES = ("numpy", "pyarrow", "pydantic", "scipy", "altair", "vl-convert-python", "jinja2")
@@ -139,8 +140,8 @@ class Manifest(BaseModel):
             mine, theirs = self.engine.get(name), other.engine.get(name)
             if mine != theirs:
                 raise UserError(
-                    f"{results} holds results of another {what} ({mine}; now {theirs}); choose another "
-                    "results folder with --out, or remove that one"
+                    f"{results} holds results of another {what} ({short(mine)}; now {short(theirs)}); choose "
+                    "another results folder with --out, or remove that one"
                 )
         return other.model_copy(update={"sessions": [*self.sessions, *other.sessions]})
 

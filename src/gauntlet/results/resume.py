@@ -7,7 +7,7 @@ experiment does not have is refused.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,9 @@ from gauntlet.errors import RunError, UserError
 from gauntlet.results import layout
 from gauntlet.results.files import failures_named, json_bytes, read_json, write_whole
 from gauntlet.results.manifest import Manifest
+
+_NAMED = 3
+"""Differences that an error names; more it counts."""
 
 KEY_FORMAT = {"format": "gauntlet-run-key", "version": 1}
 
@@ -36,8 +39,14 @@ class There:
         return [run for run in wanted if run not in self.present and run not in self.renamed]
 
 
-def runs_there(results: Path, wanted: Mapping[str, str], engine: Mapping[str, str]) -> There:
-    """Find the runs that are `wanted` (id -> key) in a folder, which may be absent.
+def runs_there(
+    results: Path,
+    wanted: Mapping[str, str],
+    engine: Mapping[str, str],
+    differences: Callable[[], Sequence[str]] = tuple,
+) -> There:
+    """Find the runs that are `wanted` (id -> key) in a folder, which may be absent. `differences` says in
+    what the experiment of the folder differs from the one that is to be played, a sentence each.
 
     Raises UserError when it holds others, or runs of another engine or of a version that had no keys.
     """
@@ -56,12 +65,20 @@ def runs_there(results: Path, wanted: Mapping[str, str], engine: Mapping[str, st
     if foreign:
         count = "a run" if len(foreign) == 1 else f"{len(foreign)} runs"
         raise UserError(
-            f"{results} holds {count} that this experiment does not have ({foreign[0]}), or has with another "
-            "seed, other settings, files or programs; choose another results folder with --out (what both "
-            "have is taken from the cache) or remove that one"
+            f"{results} holds {count} that this experiment does not have ({foreign[0]}), or has otherwise: "
+            f"{_in_short(differences())}. Choose another results folder with --out (what both have is taken "
+            "from the cache) or remove that one"
         )
     left = {run for run, _ in layout.run_folders(results)} - set(there) - set(wanted)
     return There(frozenset(present), renamed, frozenset(left))
+
+
+def _in_short(differences: Sequence[str]) -> str:
+    """The first differences, and how many more there are."""
+    if not differences:
+        return "files or programs that it names have changed"
+    more = len(differences) - _NAMED
+    return "; ".join([*differences[:_NAMED], *[f"and {more} more"] * (more > 0)])
 
 
 def keys(results: Path) -> dict[str, str]:

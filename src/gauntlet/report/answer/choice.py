@@ -184,7 +184,8 @@ def _cost(evaluation: Evaluation, taken: Condition, name: Callable[[Condition], 
     if not all(carried.values()):
         return ""
     upward = {row.upward for row in evaluation.rows if row.asked.get("background")}
-    whose = {(True,): "the upload", (False,): "the download"}.get(tuple(upward), "what is sent beside")
+    one_way = "the upload" if True in upward else "the download"
+    whose = one_way if len(upward) == 1 else "what is sent beside"
     kpi = registry()["throughput_bps"]
     totals = {condition: sum(it.values()) / len(it) for condition, it in carried.items()}
     most = max(totals, key=lambda it: totals[it])

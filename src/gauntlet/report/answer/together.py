@@ -111,7 +111,7 @@ def _told(asked_: Asked, those: Iterable[tuple[Evaluation, Tail]], *, with_condi
         none = f"none of {whose}, since {why_none(asked_, [it for _, it in lacking])}"
     kept = sum(it.word == "kept" for _, it in those)
     repetitions = {len(it.each) for _, it in those}
-    counts = f" in {counted(*repetitions, 'repetition')}" if len(repetitions) == 1 else ""
+    counts = f" in {counted(min(repetitions), 'repetition')}" if len(repetitions) == 1 else ""
     done, flows = (sum(getattr(it, name) for _, it in those) for name in ("completed", "flows"))
     parts = [
         f"{asked_.what} {', '.join(filter(None, [' to '.join(said), none]))}",
