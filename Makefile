@@ -102,6 +102,7 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	@scripts/system-packages.sh $(LINT_PACKAGES)
 	scripts/lint-shell.sh
 	cargo fmt --all --check
+	cargo fmt --all --check --manifest-path controls/quiche/Cargo.toml
 	cargo clippy --workspace --all-targets --profile test --quiet -- -D warnings
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --log-level error check licenses bans sources; else \
 	    echo "Licences and sources of the Rust libraries are not checked: cargo install cargo-deny --locked"; fi

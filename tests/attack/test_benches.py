@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gauntlet.attack import arena, gates
-from gauntlet.attack.kinds import FLOOD
+from gauntlet.attack.kinds import FLOOD, KINDS
 from gauntlet.attack.measures import INVALID
 from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.own import OWN
@@ -26,7 +26,7 @@ from gauntlet.benches import (
 from gauntlet.benches.parts import Parts
 from gauntlet.studies import study
 from tests.attack.conftest import two_cores
-from tests.attack.factory import outcome, request, run, sample
+from tests.attack.factory import MB, outcome, request, run, sample
 
 ALL = (attack_flood, attack_slow, attack_cost, attack_memory, attack_recovery, attack_weaknesses)
 
@@ -263,6 +263,52 @@ def test_each_control_stands_beside_the_attack_that_it_is_of() -> None:
     sound = {(it["attack"], it["over"]) for it in own if it["bound"] == attack_weaknesses.AS_IT_IS}
     assert weak < sound
     assert not any(it["bound"] == attack_weaknesses.WEAKENED for it in asked if it["server"] != "own")
+
+
+def test_an_old_library_stands_beside_one_with_its_bounds_and_in_full_alone() -> None:
+    asked = attack_weaknesses.conditions(quick=False)
+    tried = {
+        name: {it["attack"] for it in asked if it["server"] == name} for name in ("quiche-old", "quiche")
+    }
+    assert (
+        tried["quiche-old"]
+        == tried["quiche"]
+        == {"cid-exhaustion", "path-challenge", "crypto-after-handshake"}
+    )
+    quick = {it["server"] for it in attack_weaknesses.conditions(quick=True)}
+    assert quick == {"own"}
+    # Those whose bound lies in the library and no weakened server lacks have this control alone.
+    without = {it.key for it in KINDS.values() if not it.weakness and it.key != FLOOD}
+    assert without - tried["quiche"] == {"optimistic-ack", "zero-length"}
+
+
+@pytest.mark.parametrize(
+    ("grown_mb", "delays", "holds"),
+    [
+        (80, [0.01] * 10, 0.0),
+        (60, [0.01] * 10, 1.0),
+        (5, [0.01] * 8 + [None] * 2, 0.0),
+        (5, [0.01] * 10, 1.0),
+    ],
+)
+def test_an_old_library_is_judged_by_its_memory_and_its_service(
+    grown_mb: int, delays: list[float | None], holds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the old one what is given; the later one stays as it was."""
+
+    def play(asked: Run, _: Path | None = None) -> Outcome:
+        if asked.attack is None or asked.server.key != "quiche-old":
+            return outcome(asked, [0.01] * 10)
+        samples = [sample(100.0, 0.0), sample(105.0, 0.5, process=(10 + grown_mb) * MB)]
+        return outcome(asked, delays, samples=samples)
+
+    monkeypatch.setattr(arena, "play", play)
+    monkeypatch.setattr(attack_common, "there", lambda name: name in ("quiche-old", "quiche"))
+    monkeypatch.setattr(attack_weaknesses, "facts", dict)
+    found = attack_weaknesses.BENCH.measure(False, 1, told, Parts(tmp_path, {})).table.to_pylist()
+    assert len(found) == 3 * 3 * 2
+    assert {it["holds"] for it in found if it["server"] == "quiche-old"} == {holds}
+    assert {it["holds"] for it in found if it["server"] == "quiche"} == {1.0}
 
 
 def test_a_row_of_a_request_that_was_not_served_is_none_in_the_list() -> None:

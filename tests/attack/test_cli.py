@@ -69,6 +69,7 @@ def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: s
         (("flood", "--server", "x", "--long", "y"), "a path that begins with /"),
         (("flood", "--server", "x", "--weakness", "y"), "are of the built-in servers"),
         (("flood", "--builtin", "nginx", "--defence", "limit"), "nginx has no defence limit over h2"),
+        (("flood", "--builtin", "quiche", "--protocol", "h2"), "quiche 0.24.9 speaks h3, and not h2"),
         (("flood", "--builtin", "nginx", "--weakness", "y"), "is of Gauntlet's own server"),
         (("flood", "--quota", "5%"), "from 20% to 100% of a core"),
         (("flood", "--quota", "1"), "--quota"),

@@ -1,7 +1,9 @@
 """Servers: what they are started with, and that nginx and Caddy take it, where they are."""
 
+import json
 import re
 import subprocess
+import tomllib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,8 +14,9 @@ from gauntlet.attack import certificates
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import KINDS, LONG_BYTES, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
-from gauntlet.attack.programs import ATTACKER, program
-from gauntlet.attack.servers import caddy, command, nginx
+from gauntlet.attack.programs import ATTACKER, CLIENT, program
+from gauntlet.attack.requests import OK
+from gauntlet.attack.servers import caddy, command, nginx, quiche
 from gauntlet.attack.servers.contract import DEFENCES, PAGE_BYTES, RETRY, Server, Wanted, write_files
 from gauntlet.attack.servers.own import OWN
 from gauntlet.attack.servers.registry import SERVERS
@@ -130,6 +133,106 @@ def test_caddy_takes_its_configuration(wanted: Wanted, tight: bool) -> None:
     validate = [*launch.command[: launch.command.index("run")], "validate", "--adapter", "caddyfile"]
     done = subprocess.run([*validate, "--config", file], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+CONTROLS = Path(__file__).parents[2] / "controls" / "quiche"
+
+
+def test_a_quiche_that_is_not_built_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAUNTLET_CACHE", str(tmp_path))
+    with pytest.raises(UserError, match=r"`scripts/quiche.sh` builds it"):
+        quiche.QUICHE_OLD.ready()
+
+
+def test_quiche_tells_its_version_and_is_told_where_to_listen(
+    wanted: Wanted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAUNTLET_CACHE", str(tmp_path))
+    (tmp_path / "quiche").mkdir()
+    built = tmp_path / "quiche" / "old"
+    built.write_text("#!/bin/sh\necho quiche 0.19.0\n")
+    built.chmod(0o755)
+    assert quiche.QUICHE_OLD.version() == "0.19.0"
+    words = quiche.QUICHE_OLD.launch(wanted).command
+    assert words[0] == str(built)
+    assert after(words, "--listen") == str(wanted.address)
+    assert after(words, "--key") == str(wanted.chain.key)
+
+
+@pytest.mark.parametrize(
+    ("build", "fixed"), [("old", False), ("later", True)], ids=["before its advisories", "after them"]
+)
+def test_a_control_tells_the_version_that_it_is_built_from(build: str, fixed: bool) -> None:
+    """Its package has the version of its quiche, which is one alone, and the lock file has that."""
+    told = tomllib.loads((CONTROLS / build / "Cargo.toml").read_text())
+    version = told["package"]["version"]
+    assert told["dependencies"]["quiche"] == f"={version}"
+    locked = tomllib.loads((CONTROLS / "Cargo.lock").read_text())["package"]
+    assert version in {it["version"] for it in locked if it["name"] == "quiche"}
+    # CVE-2023-6193 ends with 0.19.1, CVE-2024-1410 and CVE-2024-1765 with 0.19.2 and 0.20.1.
+    number = tuple(map(int, version.split(".")))
+    assert (number >= (0, 20, 1)) == fixed
+    assert fixed or number < (0, 19, 1)
+
+
+def test_nothing_of_the_project_rests_on_the_old_one() -> None:
+    roots = tomllib.loads((CONTROLS.parents[1] / "Cargo.toml").read_text())
+    assert not any(it.startswith("controls") for it in roots["workspace"]["members"])
+    locked = tomllib.loads((CONTROLS.parents[1] / "Cargo.lock").read_text())["package"]
+    assert not any(it["name"] == "quiche" and it["version"].startswith("0.19.") for it in locked)
+
+
+BUILDS = pytest.mark.parametrize("build", [quiche.QUICHE_OLD, quiche.QUICHE], ids=lambda it: it.key)
+
+
+def control(build: Server, wanted: Wanted) -> list[str]:
+    """What starts it; skips where it is not built."""
+    try:
+        build.ready()
+    except UserError as error:
+        pytest.skip(str(error))
+    return build.launch(wanted).command
+
+
+@BUILDS
+def test_quiche_refuses_what_is_not_loopback(build: Server, wanted: Wanted) -> None:
+    words = control(build, wanted)
+    words[words.index("--listen") + 1] = "192.0.2.1:4433"
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=10)
+    assert done.returncode != 0 and "is no address on loopback" in done.stderr
+
+
+@BUILDS
+def test_quiche_serves_its_page_and_long_answers(build: Server, wanted: Wanted) -> None:
+    control(build, wanted)
+    try:
+        chain = certificates.chain("p-256", wanted.folder.parent)
+        client = program(CLIENT)
+    except UserError as error:
+        pytest.skip(str(error))
+    with subprocess.Popen(build.launch(replace(wanted, chain=chain)).command) as server:
+        try:
+            for path, length in (("/", PAGE_BYTES), (f"/bytes/{LONG_BYTES[-1]}", LONG_BYTES[-1])):
+                assert served_bytes(client, wanted, chain, path) == length
+            assert server.poll() is None
+        finally:
+            server.terminate()
+
+
+def served_bytes(client: Path, wanted: Wanted, chain: Chain, path: str) -> int:
+    """How long the answer at a path is. The server may not listen yet: the client asks again."""
+    words = [
+        str(client), "--protocol", "h3", "--connect", str(wanted.address), "--ca", str(chain.authority),
+        "--path", path, "--count", "1", "--interval-ms", "1000", "--timeout-ms", "10000",
+    ]  # fmt: skip
+    said = ""
+    for _ in range(5):
+        said = subprocess.run(words, capture_output=True, text=True, check=False, timeout=30).stdout
+        for line in said.splitlines():
+            asked = json.loads(line).get("request")
+            if asked and asked["outcome"] == OK:
+                return int(asked["bytes"])
+    raise AssertionError(said)
 
 
 def test_names_in_a_command_are_replaced_as_words_of_the_shell(wanted: Wanted, tmp_path: Path) -> None:

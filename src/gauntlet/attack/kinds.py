@@ -140,8 +140,9 @@ _KINDS: Sequence[Kind] = (
         long_bytes=10_000_000,
     ),
     Kind(
-        "cid-exhaustion", "Connection IDs that are issued and retired without end.", "cid-exhaustion", (H3,),
-        RATE, 4000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410", more=("--frames", "30"),
+        "cid-exhaustion", "Connection IDs that come when they have been asked back, without end.",
+        "cid-exhaustion", (H3,), RATE, 4000, (SERVICE, MEMORY), "CVE-2024-22189, CVE-2024-1410",
+        variant="late", more=("--frames", "30"),
     ),
     Kind(
         "header-expansion", "Short headers that stand for long ones (HPACK, QPACK).", "header-expansion",
@@ -161,7 +162,7 @@ _KINDS: Sequence[Kind] = (
     ),
     Kind(
         "path-challenge", "Challenges of the path, each of which asks for an answer.", "path-challenge",
-        (H3,), RATE, 2000, (SERVICE, MEMORY), "CVE-2023-49295", more=("--frames", "100"),
+        (H3,), RATE, 12_000, (SERVICE, MEMORY), "CVE-2023-49295, CVE-2023-6193", more=("--frames", "100"),
     ),
     Kind(
         "crypto-after-handshake", "CRYPTO frames without end, behind a handshake that is over.",

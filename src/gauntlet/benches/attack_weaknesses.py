@@ -1,8 +1,9 @@
 """Known weaknesses of servers, attack by attack: who holds, and whether the attack works at all.
 
 Beside an attack on Gauntlet's own server stands its positive control: the same server with the one bound
-taken away that stops it, where that bound is the server's and not inside a library. An attack that the
-weakened server withstands too tells nothing of the others.
+taken away that stops it. Where that bound lies inside a library, the control is a server by an old version of
+another library that lacked it, beside the same by a later one. An attack that its control withstands tells
+nothing of the others.
 """
 
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ _ALONE = Client(10, 0.1, 5.0)
 _SECONDS = 8
 _REPETITIONS = 3
 """What comes of them hangs little on chance."""
+_IN_A_LIBRARY = ("cid-exhaustion", "path-challenge", "crypto-after-handshake")
+"""What quiche 0.19.0 lacks a bound against: CVE-2024-1410, CVE-2023-6193, CVE-2024-1765."""
 _BELOW_HTTP = ("flood-initial", "handshake-stall")
 """Before there is a request HTTP/1.1 and HTTP/2 are the same; tried is HTTP/2."""
 
@@ -48,9 +51,14 @@ def conditions(quick: bool) -> list[Condition]:
         for server, bound in (
             ("own", AS_IT_IS),
             *((("own", WEAKENED),) if it.weakness else ()),
-            *((("nginx", AS_IT_IS), ("caddy", AS_IT_IS)) if protocol == kinds.H3 and not quick else ()),
+            *((name, AS_IT_IS) for name in _others(it.key) if protocol == kinds.H3 and not quick),
         )
     ]
+
+
+def _others(attack: str) -> tuple[str, ...]:
+    """Which servers are tried beside Gauntlet's own."""
+    return ("nginx", "caddy", *(("quiche-old", "quiche") if attack in _IN_A_LIBRARY else ()))
 
 
 def _ready() -> None:

@@ -77,12 +77,12 @@ def list_(json_: bool) -> None:
     "/bytes/1048576 and /bytes/10000000).",
 )  # fmt: skip
 @click.option(
-    "--builtin", type=click.Choice(("own", "nginx", "caddy")), default="own", show_default=True,
-    help="Without --server: which server.",
+    "--builtin", type=click.Choice(("own", "nginx", "caddy", "quiche", "quiche-old")), default="own",
+    show_default=True, help="Without --server: which server.",
 )  # fmt: skip
 @click.option(
     "--protocol", "protocols", multiple=True, type=click.Choice(("h1", "h2", "h3")),
-    help="Can be repeated (default: h2 and h3).",
+    help="Can be repeated (default: h2 and h3, those of them that the server speaks).",
 )  # fmt: skip
 @click.option(
     "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
@@ -191,7 +191,8 @@ def _asked(
     from gauntlet.errors import UserError
     from gauntlet.units import fraction
 
-    spoken = protocols or ("h2", "h3")
+    usual = ("h2", "h3") if command is not None else SERVERS[builtin].protocols
+    spoken = protocols or tuple(it for it in ("h2", "h3") if it in usual)
     chosen = [kind(name) for name in dict.fromkeys(kinds)] or [
         it for it in KINDS.values() if set(it.protocols) & set(spoken)
     ]
@@ -230,6 +231,8 @@ def _refuse_what_it_lacks(server: "Server", defence: str, weakness: str, protoco
     from gauntlet.errors import UserError
 
     for protocol in protocols:
+        if protocol not in server.protocols:
+            raise UserError(f"{server.words} speaks {' '.join(server.protocols)}, and not {protocol}.")
         if protocol not in server.defences.get(defence, ()):
             there = ", ".join(f"{name} ({' '.join(over)})" for name, over in server.defences.items())
             raise UserError(f"{server.words} has no defence {defence} over {protocol}; it has {there}.")

@@ -12,6 +12,9 @@ use crate::quic::{Acks, QuicSession};
 use crate::quic_wire::transport_parameters::Stated;
 use crate::quic_wire::{ConnectionId, frame};
 
+/// What comes late is below this sequence number, which no run reaches.
+const ASKED_BACK: u64 = 1 << 30;
+
 /// Connection IDs issued and retired at a rate
 ///
 /// Stuffing: a start is a packet of --frames NEW_CONNECTION_ID frames, each of which asks for all older ones back. The
@@ -19,11 +22,15 @@ use crate::quic_wire::{ConnectionId, frame};
 /// owes.
 /// A server that bounds this closes the connection.
 ///
+/// Late: the first ID asks for all below 2^30 back, and then these come, so that each has to be given back at once. The
+/// server owes as much as when stuffing, and one that looks through all that it owes for each takes ever longer.
+///
 /// Retiring: a start gives back (RETIRE_CONNECTION_ID) an ID that the server offered, so that it has to offer another;
 /// without one a start is blocked.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = "Examples:
   gauntlet-attacker cid-exhaustion --target 127.0.0.1:4433 --variant stuff --rate 5000
+  gauntlet-attacker cid-exhaustion --target 127.0.0.1:4433 --variant late --rate 5000
   gauntlet-attacker cid-exhaustion --target 127.0.0.1:4433 --variant retire --rate 5000")]
 pub struct CidExhaustion {
     #[command(flatten)]
@@ -34,7 +41,7 @@ pub struct CidExhaustion {
     /// Connections that starts are made on in turn
     #[arg(long, default_value = "1", value_name = "COUNT")]
     connections: Held,
-    /// Frames of a start when stuffing
+    /// Frames of a start, of IDs of this end
     #[arg(long, default_value_t = 1, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=30))]
     frames: u8,
 }
@@ -44,6 +51,8 @@ pub struct CidExhaustion {
 enum Variant {
     /// This end's: issued faster than their retirement is acknowledged.
     Stuff,
+    /// This end's: issued when they have been asked back.
+    Late,
     /// The server's: given back as fast as they come.
     Retire,
 }
@@ -68,7 +77,7 @@ struct Asked {
 
 struct Ids {
     session: QuicSession,
-    /// Sequence number of the newest ID of this end.
+    /// Sequence number of the last ID of this end.
     issued: u64,
 }
 
@@ -78,8 +87,13 @@ impl Load for Ids {
     async fn open(context: &Context, asked: &Asked) -> Result<Self, Outcome> {
         let stated = Stated { active_connection_id_limit: 8, ..Stated::default() };
         let mut session = feed::open_quic(context, &stated).await?;
-        if asked.variant == Variant::Stuff {
+        if asked.variant != Variant::Retire {
             session.client.acks = Acks::Withheld;
+        }
+        if asked.variant == Variant::Late {
+            let mut frames = Vec::new();
+            new_id(&mut frames, context, ASKED_BACK, ASKED_BACK);
+            session.client.send_frames(frames, true);
         }
         Ok(Self { session, issued: 0 })
     }
@@ -88,11 +102,11 @@ impl Load for Ids {
         let client = &mut self.session.client;
         let mut frames = Vec::with_capacity(40 * usize::from(asked.frames));
         match asked.variant {
-            Variant::Stuff => {
+            Variant::Stuff | Variant::Late => {
                 for _ in 0..asked.frames {
                     self.issued += 1;
-                    let id = ConnectionId::of(context.random());
-                    frame::new_connection_id(&mut frames, self.issued, self.issued, &id, &context.random());
+                    let retired = if asked.variant == Variant::Late { 0 } else { self.issued };
+                    new_id(&mut frames, context, self.issued, retired);
                 }
             }
             Variant::Retire => {
@@ -100,11 +114,18 @@ impl Load for Ids {
                 frame::retire_connection_id(&mut frames, sequence);
             }
         }
-        client.send_frames(frames, true);
+        // One that is late comes once: a second time it may be an error, which would end what the server owes.
+        client.send_frames(frames, asked.variant != Variant::Late);
         Ok(())
     }
 
     async fn turn(&mut self) -> Result<(), Outcome> {
         feed::turn_quic(&mut self.session).await
     }
+}
+
+/// Issues an ID under a sequence number, and asks for all below another back.
+fn new_id(frames: &mut Vec<u8>, context: &Context, sequence: u64, retire_prior_to: u64) {
+    let id = ConnectionId::of(context.random());
+    frame::new_connection_id(frames, sequence, retire_prior_to, &id, &context.random());
 }

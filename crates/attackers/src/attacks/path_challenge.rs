@@ -1,4 +1,4 @@
-//! PATH_CHALLENGE frames that want an answer each (RFC 9000, section 8.2; CVE-2023-49295 in one stack).
+//! PATH_CHALLENGE frames that want an answer each (RFC 9000, section 8.2; CVE-2023-49295, CVE-2023-6193).
 
 use std::io::Write;
 

@@ -83,7 +83,11 @@ async fn acknowledgements_run_ahead_of_a_long_answer_and_quinn_drops_it() {
     let peer = peers::quic(false, true);
     let log = attack("optimistic-ack", peer.address, "--rate 20 --seconds 2 --lead 50").await;
     let seen = peer.seen.lock().unwrap();
-    let noticed: Vec<_> = seen.quic.iter().filter(|connection| is_violated(connection)).collect();
+    let noticed: Vec<_> = seen
+        .quic
+        .iter()
+        .filter(|connection| is_ended(connection, quinn::TransportErrorCode::PROTOCOL_VIOLATION))
+        .collect();
     // HTTP/3's first words, and a request before anything was acknowledged ahead.
     assert!(noticed.iter().all(|connection| connection.stats().frame_rx.stream >= 2), "{}", log.done);
     // The run may end before the last of them is known to be gone.
@@ -91,12 +95,11 @@ async fn acknowledgements_run_ahead_of_a_long_answer_and_quinn_drops_it() {
     assert!(told > 0 && told + 1 >= noticed.len() as u64, "{} noticed: {}", noticed.len(), log.done);
 }
 
-/// Whether quinn ended the connection by PROTOCOL_VIOLATION, told or not.
-fn is_violated(connection: &quinn::Connection) -> bool {
+/// Whether quinn ended the connection by an error, told or not.
+fn is_ended(connection: &quinn::Connection, code: quinn::TransportErrorCode) -> bool {
     matches!(
         connection.close_reason(),
-        Some(quinn::ConnectionError::TransportError(error))
-            if error.code == quinn::TransportErrorCode::PROTOCOL_VIOLATION
+        Some(quinn::ConnectionError::TransportError(error)) if error.code == code
     )
 }
 
@@ -115,6 +118,21 @@ async fn new_ids_retire_old_ones_and_nothing_is_acknowledged() {
     // What this end has to say about the handshake, and then nothing: quinn owes 60 and waits.
     let (acks, connections) = (peer.frames(|frames| frames.acks), peer.count(|seen| seen.shaken) as u64);
     assert!(acks <= 8 * connections, "{acks} in {connections} connections");
+}
+
+/// Nothing is acknowledged, so what is owed for them waits, and quinn bounds how much.
+#[tokio::test]
+async fn ids_that_come_late_are_all_owed_back_and_quinn_ends_it() {
+    let peer = peers::quic(false, true);
+    let options = "--variant late --frames 30 --rate 1000 --seconds 0.5";
+    let log = attack("cid-exhaustion", peer.address, options).await;
+    peer.settles().await;
+    let seen = peer.seen.lock().unwrap();
+    let ended = |code| seen.quic.iter().filter(|connection| is_ended(connection, code)).count();
+    assert!(ended(quinn::TransportErrorCode::CONNECTION_ID_LIMIT_ERROR) > 0, "{}", log.done);
+    // The one that asks for all others back, and a packet of these.
+    let issued: u64 = seen.quic.iter().map(|connection| connection.stats().frame_rx.new_connection_id).sum();
+    assert!(issued > 30, "{issued}: {}", log.done);
 }
 
 #[tokio::test]
