@@ -15,9 +15,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 
 use crate::credentials::{Credentials, Identity, SPACE_NAME};
-use crate::link::{Link, State, over, wait};
+use crate::link::{Link, State, check, over, too_long, wait};
 use crate::metered_dtls;
-use crate::packets;
 use crate::suite::{Cipher, Group, Suite};
 use crate::tls_config::{self, SetupError};
 
@@ -279,18 +278,11 @@ impl LinkSecurity for Dtls {
 
     fn apply(&mut self, message: &[u8], now: Duration) -> Result<(), Refusal> {
         self.look_at(now);
-        if let State::Failed(reason) = &self.state {
-            return Err(over(reason));
-        }
-        packets::check(message)?;
+        check(&self.state, message)?;
         let most = MTU_OCTETS - RECORD_OCTETS;
         if message.len() > most {
-            let reason = format!(
-                "a message of {} octets does not fit a DTLS record of at most {most} octets; TLS or a stream of QUIC \
-                 takes it",
-                message.len()
-            );
-            return Err(Refusal { code: "too-long", reason });
+            let record = format!("a DTLS record of at most {most} octets");
+            return Err(too_long(message, &record, "TLS or a stream of QUIC"));
         }
         wait(&mut self.waiting, message)?;
         self.settle();

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use flight::security::{LinkSecurity, Refusal};
 
+use crate::packets;
+
 /// How far a link is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -50,6 +52,20 @@ pub(crate) fn wait(waiting: &mut VecDeque<Vec<u8>>, message: &[u8]) -> Result<()
     }
     waiting.push_back(message.to_vec());
     Ok(())
+}
+
+/// Refuses a message on a link that is over, and one that is not just one packet.
+pub(crate) fn check(state: &State, message: &[u8]) -> Result<(), Refusal> {
+    match state {
+        State::Failed(reason) => Err(over(reason)),
+        State::Handshaking | State::Established { .. } => packets::check(message),
+    }
+}
+
+/// The refusal of a message that is longer than what it does not fit, with what takes it instead.
+pub(crate) fn too_long(message: &[u8], fits_not: &str, instead: &str) -> Refusal {
+    let reason = format!("a message of {} octets does not fit {fits_not}; {instead} takes it", message.len());
+    Refusal { code: "too-long", reason }
 }
 
 /// The refusal of everything after a link's end.

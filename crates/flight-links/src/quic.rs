@@ -15,8 +15,8 @@ use quinn_proto::{
 };
 
 use crate::credentials::{Credentials, SPACE_NAME};
-use crate::link::{Link, State, over, wait};
-use crate::packets::{self, Packets};
+use crate::link::{Link, State, check, too_long, wait};
+use crate::packets::Packets;
 use crate::suite::{Provider, Suite};
 use crate::tls_config::{self, SetupError};
 
@@ -348,11 +348,7 @@ impl Quic {
             (Delivery::Datagram, Some(most)) if message.len() > most => most,
             _ => return Ok(()),
         };
-        let reason = format!(
-            "a message of {} octets does not fit a QUIC datagram of at most {most} octets; a stream takes it",
-            message.len()
-        );
-        Err(Refusal { code: "too-long", reason })
+        Err(too_long(message, &format!("a QUIC datagram of at most {most} octets"), "a stream"))
     }
 }
 
@@ -366,10 +362,7 @@ impl LinkSecurity for Quic {
 
     fn apply(&mut self, message: &[u8], now: Duration) -> Result<(), Refusal> {
         self.instant(now);
-        if let State::Failed(reason) = &self.state {
-            return Err(over(reason));
-        }
-        packets::check(message)?;
+        check(&self.state, message)?;
         self.check_size(message)?;
         wait(&mut self.waiting, message)?;
         self.send_waiting();

@@ -12,8 +12,8 @@ use restp_proto::{
     Composition, ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile, SendOptions,
 };
 
-use crate::link::{Link, State, over, wait};
-use crate::packets::{self, Packets};
+use crate::link::{Link, State, check, wait};
+use crate::packets::Packets;
 use crate::tls_config::SetupError;
 
 const GROUND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 1234);
@@ -130,10 +130,7 @@ impl LinkSecurity for Restp {
 
     fn apply(&mut self, message: &[u8], now: Duration) -> Result<(), Refusal> {
         let at = self.instant(now);
-        if let State::Failed(reason) = &self.state {
-            return Err(over(reason));
-        }
-        packets::check(message)?;
+        check(&self.state, message)?;
         wait(&mut self.waiting, message)?;
         self.settle(at);
         Ok(())

@@ -7,7 +7,6 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -19,16 +18,15 @@ use rustls::{ClientConfig, ServerConfig};
 use s2n_endpoint::{Batch, Datagram, Endpoint, Outlet, Slot};
 use s2n_quic::client::{Connect, ConnectionAttempt};
 use s2n_quic::connection::{Connection, Handle, StreamAcceptor};
-use s2n_quic::provider::StartError;
-use s2n_quic::provider::datagram::{self, default};
+use s2n_quic::provider::datagram::default;
 use s2n_quic::provider::limits::Limits;
 use s2n_quic::provider::tls::rustls as tls;
 use s2n_quic::stream::{ReceiveStream, SendStream};
 use s2n_quic::{Client, Server};
 
 use crate::credentials::{Credentials, SPACE_NAME};
-use crate::link::{Link, State, over, wait};
-use crate::packets::{self, Packets};
+use crate::link::{Link, State, check, too_long, wait};
+use crate::packets::Packets;
 use crate::quic::{Delivery, GROUND, MOST_CONNECTIONS, QuicOptions, SPACE};
 use crate::suite::Suite;
 use crate::tls_config::{self, SetupError};
@@ -71,16 +69,25 @@ fn queues() -> Result<default::Endpoint, SetupError> {
     Ok(queues)
 }
 
-/// Starts an endpoint, and takes it.
-fn started<T>(
-    options: &QuicOptions,
-    at: SocketAddr,
-    start: impl FnOnce(Slot) -> Result<T, StartError>,
-) -> Result<(T, Endpoint), SetupError> {
-    let slot = Slot::new(at).with_datagrams_of(options.mtu_octets);
-    let handle = start(slot.clone()).map_err(refused)?;
-    let endpoint = slot.take().ok_or_else(|| refused("it started no endpoint"))?;
-    Ok((handle, endpoint))
+/// Starts an endpoint, and takes it. The library's builders of a client and of a server have the same steps and no common
+/// trait.
+macro_rules! started {
+    ($builder:expr, $tls:expr, $options:expr, $at:expr) => {{
+        let options: &QuicOptions = $options;
+        let slot = Slot::new($at).with_datagrams_of(options.mtu_octets);
+        let Ok(builder) = $builder.with_tls($tls);
+        let Ok(builder) = builder.with_io(slot.clone());
+        let Ok(builder) = builder.with_limits(limits(options)?);
+        let started = match options.delivery {
+            Delivery::Stream => builder.start(),
+            Delivery::Datagram => {
+                let Ok(builder) = builder.with_datagram(queues()?);
+                builder.start()
+            }
+        };
+        let handle = started.map_err(refused)?;
+        (handle, slot.take().ok_or_else(|| refused("it started no endpoint"))?)
+    }};
 }
 
 /// What the ground end of several connections shares: its settings.
@@ -105,29 +112,13 @@ impl S2nGround {
         Ok(Self { options, config })
     }
 
-    fn start<D: datagram::Provider>(
-        &self,
-        slot: Slot,
-        limits: Limits,
-        datagrams: D,
-    ) -> Result<Client, StartError> {
-        let Ok(builder) = Client::builder().with_tls(tls::Client::from(Arc::clone(&self.config)));
-        let Ok(builder) = builder.with_io(slot);
-        let Ok(builder) = builder.with_limits(limits);
-        let Ok(builder) = builder.with_datagram(datagrams);
-        builder.start()
-    }
-
     /// Opens a connection.
     ///
     /// # Errors
     /// If the library refuses it.
     pub fn open(&self, now: Duration) -> Result<S2n, SetupError> {
-        let (limits, queues) = (limits(&self.options)?, queues()?);
-        let (client, endpoint) = started(&self.options, GROUND, |slot| match self.options.delivery {
-            Delivery::Stream => self.start(slot, limits, datagram::Default::default()),
-            Delivery::Datagram => self.start(slot, limits, queues),
-        })?;
+        let tls = tls::Client::from(Arc::clone(&self.config));
+        let (client, endpoint) = started!(Client::builder(), tls, &self.options, GROUND);
         let attempt = Some(client.connect(Connect::new(SPACE).with_server_name(SPACE_NAME)));
         let mut s2n = S2n::new(&self.options, endpoint, Side::Ground { _client: client, attempt }, now);
         // An attempt begins when it is asked first how far it is.
@@ -158,29 +149,13 @@ impl S2nSpace {
         Ok(Self { options, config })
     }
 
-    fn start<D: datagram::Provider>(
-        &self,
-        slot: Slot,
-        limits: Limits,
-        datagrams: D,
-    ) -> Result<Server, StartError> {
-        let Ok(builder) = Server::builder().with_tls(tls::Server::from(Arc::clone(&self.config)));
-        let Ok(builder) = builder.with_io(slot);
-        let Ok(builder) = builder.with_limits(limits);
-        let Ok(builder) = builder.with_datagram(datagrams);
-        builder.start()
-    }
-
     /// An end that waits for ground.
     ///
     /// # Errors
     /// If the library refuses it.
     pub fn wait(&self, now: Duration) -> Result<S2n, SetupError> {
-        let (limits, queues) = (limits(&self.options)?, queues()?);
-        let (server, endpoint) = started(&self.options, SPACE, |slot| match self.options.delivery {
-            Delivery::Stream => self.start(slot, limits, datagram::Default::default()),
-            Delivery::Datagram => self.start(slot, limits, queues),
-        })?;
+        let tls = tls::Server::from(Arc::clone(&self.config));
+        let (server, endpoint) = started!(Server::builder(), tls, &self.options, SPACE);
         Ok(S2n::new(&self.options, endpoint, Side::Space(server), now))
     }
 }
@@ -386,11 +361,8 @@ impl S2n {
         if self.delivery == Delivery::Stream || message.len() <= most {
             return Ok(());
         }
-        let reason = format!(
-            "a message of {} octets does not fit a datagram of s2n-quic for sure, as {most} octets do; a stream takes it",
-            message.len()
-        );
-        Err(Refusal { code: "too-long", reason })
+        let sure = format!("a datagram of s2n-quic for sure, as {most} octets do");
+        Err(too_long(message, &sure, "a stream"))
     }
 }
 
@@ -421,10 +393,7 @@ impl LinkSecurity for S2n {
 
     fn apply(&mut self, message: &[u8], now: Duration) -> Result<(), Refusal> {
         self.look_at(now);
-        if let State::Failed(reason) = &self.state {
-            return Err(over(reason));
-        }
-        packets::check(message)?;
+        check(&self.state, message)?;
         self.check_size(message)?;
         wait(&mut self.waiting, message)?;
         self.send_waiting();

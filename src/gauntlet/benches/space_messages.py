@@ -10,7 +10,7 @@ measures.
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
 from typing import Any
@@ -28,10 +28,13 @@ from gauntlet.benches.space_link import (
     PROVIDERS,
     S2N,
     SECURITIES,
+    UNDER_RUSTLS,
+    by,
     facts,
     keeping_to,
     machine,
     ready,
+    ready_with_openssl,
     values,
 )
 from gauntlet.errors import RunError
@@ -78,13 +81,19 @@ _LIBRARIES = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", *S2N)
 """Both libraries of QUIC, the streams with both libraries of cryptography, and SDLS."""
 
 _S2N_SAMPLES = 10
-"""After two seconds, of a cell in a block."""
+"""After two seconds, of a cell in a block, of benches that came after s2n-quic."""
 
 _FULL_S2N: tuple[Asked, ...] = (
     (_LIBRARIES, (64, 128, 512, 1024), (0,), USUAL),
     (_LIBRARIES, (64, 128, 512, 1024), (2000,), (*USUAL, "--samples", str(_S2N_SAMPLES))),
 )
 """After two seconds 28 cells, as many as have their turns together."""
+
+_FULL_OPENSSL: tuple[Asked, ...] = (
+    (("quic-stream",), _STUDY, (0,), by(UNDER_RUSTLS)),
+    (("quic-stream",), (128, 1024), (2000,), (*by(UNDER_RUSTLS), "--samples", str(_S2N_SAMPLES))),
+)
+"""With each of the three ciphers. After two seconds 18 cells."""
 
 BLOCKS = (10, 3)
 """In full and quick."""
@@ -283,77 +292,90 @@ BENCH = Bench(
 )
 
 
-def _plan_dtls(quick: bool) -> Plan:
-    return Plan(
-        {
-            "security": [*_DATAGRAMS],
-            "provider": ["aws-lc"],
-            "cipher": ["aes-256-gcm"],
-            "operation": ["apply", "process"],
-            "payload_bytes": [128, 1024],
-            "gap_s": [0.0, 2.0],
-        },
-        BLOCKS[quick],
-        details(_FULL_DTLS, quick),
-    )
-
-
-DTLS = Bench(
-    name="space-messages-dtls",
-    about="Computing time of one message under DTLS, and in the same blocks under what promises as little: "
-    "SDLS and QUIC's datagrams.",
-    measures=MEASURES,
-    full=_plan_dtls(quick=False),
-    quick=_plan_dtls(quick=True),
-    measure=partial(measure, (_FULL_DTLS, _FULL_DTLS)),
-    ready=ready,
-    labels={
-        **WORDS,
-        "security": {name: (SECURITIES | BEYOND)[name] for name in _DATAGRAMS},
-        "provider": {"aws-lc": PROVIDERS["aws-lc"]},
-        "cipher": {"aes-256-gcm": CIPHERS["aes-256-gcm"]},
-        "gap_s": {0.0: "none", 2.0: "2 s"},
-    },
-)
-
-
 _SAMPLES_S2N: Samples = {0: _SAMPLES[0], 2000: (_S2N_SAMPLES, _S2N_SAMPLES)}
 
 
-def _plan_s2n(quick: bool) -> Plan:
-    return Plan(
-        {
-            "security": [*_LIBRARIES],
-            "provider": ["aws-lc", "ring"],
-            "cipher": ["aes-256-gcm"],
-            "operation": ["apply", "process"],
-            "payload_bytes": [64, 128, 512, 1024],
-            "gap_s": [0.0, 2.0],
-        },
-        BLOCKS[quick],
-        details(_FULL_S2N, quick, _SAMPLES_S2N),
+def _later(
+    name: str,
+    about: str,
+    asked: Sequence[Asked],
+    labels: Mapping[str, dict[Any, str]],
+    *,
+    counted: Samples = _SAMPLES,
+    ready: Callable[[], None] = ready,
+) -> Bench:
+    """A bench of what came after the registration, without a rest and after two seconds, with the securities,
+    providers and ciphers that have labels. For a first look it has fewer blocks.
+    """
+    _, payloads, *_ = asked[0]
+
+    def plan(quick: bool) -> Plan:
+        return Plan(
+            {
+                **{factor: values(named) for factor, named in labels.items()},
+                "operation": ["apply", "process"],
+                "payload_bytes": [*payloads],
+                "gap_s": [0.0, 2.0],
+            },
+            BLOCKS[quick],
+            details(asked, quick, counted),
+        )
+
+    return Bench(
+        name=name,
+        about=about,
+        measures=MEASURES,
+        full=plan(quick=False),
+        quick=plan(quick=True),
+        measure=partial(measure, (asked, asked), counted=counted),
+        ready=ready,
+        labels={**WORDS, **labels, "gap_s": {0.0: "none", 2.0: "2 s"}},
     )
 
 
-S2N_QUIC = Bench(
-    name="space-messages-s2n",
-    about="Computing time of one message under QUIC by s2n-quic, and in the same blocks under QUIC by quinn "
+def _named(names: Sequence[str], of: Mapping[Any, str]) -> dict[Any, str]:
+    return {name: of[name] for name in names}
+
+
+DTLS = _later(
+    "space-messages-dtls",
+    "Computing time of one message under DTLS, and in the same blocks under what promises as little: "
+    "SDLS and QUIC's datagrams.",
+    _FULL_DTLS,
+    {
+        "security": _named(_DATAGRAMS, SECURITIES | BEYOND),
+        "provider": _named(["aws-lc"], PROVIDERS),
+        "cipher": _named(["aes-256-gcm"], CIPHERS),
+    },
+)
+
+S2N_QUIC = _later(
+    "space-messages-s2n",
+    "Computing time of one message under QUIC by s2n-quic, and in the same blocks under QUIC by quinn "
     "and under SDLS.",
-    measures=MEASURES,
-    full=_plan_s2n(quick=False),
-    quick=_plan_s2n(quick=True),
-    measure=partial(measure, (_FULL_S2N, _FULL_S2N), counted=_SAMPLES_S2N),
-    ready=ready,
-    labels={
-        **WORDS,
+    _FULL_S2N,
+    {
         "security": {
             "sdls-gcm-aws-lc": SECURITIES["sdls-gcm-aws-lc"],
             "quic-stream": "QUIC stream by quinn",
             "quic-datagram": "QUIC datagrams by quinn",
             **S2N,
         },
-        "provider": {name: PROVIDERS[name] for name in ("aws-lc", "ring")},
-        "cipher": {"aes-256-gcm": CIPHERS["aes-256-gcm"]},
-        "gap_s": {0.0: "none", 2.0: "2 s"},
+        "provider": _named(["aws-lc", "ring"], PROVIDERS),
+        "cipher": _named(["aes-256-gcm"], CIPHERS),
     },
+    counted=_SAMPLES_S2N,
+)
+
+OPENSSL = _later(
+    "space-messages-openssl",
+    "Computing time of one message under QUIC by OpenSSL, and in the same blocks by AWS-LC and ring.",
+    _FULL_OPENSSL,
+    {
+        "security": {"quic-stream": "QUIC stream by quinn"},
+        "provider": UNDER_RUSTLS,
+        "cipher": _named(["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"], CIPHERS),
+    },
+    counted=_SAMPLES_S2N,
+    ready=ready_with_openssl,
 )
