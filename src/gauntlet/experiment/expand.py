@@ -223,7 +223,7 @@ class _Ride:
         link = {**dataclasses.asdict(self.link), **spread}
         # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
         # bucket, what queues before it and the hosts' interfaces are like.
-        for key in ("drop", "queue", "bucket_bytes", "offload", "threat"):
+        for key in ("drop", "queue", "bucket_bytes", "offload", "threat", "map"):
             del link[key]
         # What a network cannot have changes no seed.
         link = {

@@ -51,6 +51,8 @@ class Layout:
     routes: tuple[WrittenRoute, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
     """Ways between the same two hosts, each with addresses of its own."""
+    map: Mapping[str, Any] | None = None
+    """Where it was taken from, to draw (`gauntlet.geography.told`)."""
 
     @property
     def nodes(self) -> list[str]:
@@ -84,6 +86,8 @@ class OwnNetwork:
     """By sender and receiver of each flow, and back."""
     links: Sequence[State]
     """Its links before they were cut."""
+    map: Mapping[str, Any] | None = None
+    """The map from which it was taken."""
 
     def to_json(self) -> dict[str, Any]:
         """What runs keep of it."""
@@ -141,7 +145,7 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     ]
     network = _network(asked, chains, addresses, found)
     timeline = sorted(changes, key=lambda change: change["at_s"])
-    return OwnNetwork(network, timeline, ways, [_link(cable) for cable in cables])
+    return OwnNetwork(network, timeline, ways, [_link(cable) for cable in cables], asked.map)
 
 
 def _link(cable: Cable) -> State:
