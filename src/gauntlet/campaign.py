@@ -161,7 +161,7 @@ def run(
     )
     with store.exclusive(out):
         before = Manifest.read(out) if (out / layout.MANIFEST).exists() else None
-        store.create(out, experiment, manifest, _line_of(specs))
+        store.create(out, experiment, manifest, _line_of(specs), own_links.told_maps(specs))
         if seen is None or resume.changed_ns(out) != seen:
             # Another campaign was at work before this one held the folder.
             there = resume.runs_there(out, wanted, engine.describe(), apart)

@@ -1,6 +1,7 @@
 """`gauntlet geography`: what people and machines read, and what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +79,12 @@ def test_heuristics_are_held_against_the_exact_search(gauntlet: Gauntlet) -> Non
         assert it["longer"] >= 0
     shown = gauntlet(*command).stdout
     assert all(str(it["found"]) in shown for it in data)
+
+
+def test_paths_are_drawn_into_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", "nashville", "--out")
+    gauntlet(*command, str(tmp_path / "map.svg"))
+    drawn = (tmp_path / "map.svg").read_text()
+    for words in ("Minneapolis", "path 3: never down", "100–120 s"):
+        assert words in drawn
+    refused(gauntlet(*command, str(tmp_path / "map.html")), 2, ".svg, .png, .pdf")

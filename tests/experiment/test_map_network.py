@@ -1,5 +1,6 @@
 """[network] with a map: paths of geography become links, addresses and outages of a plan."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +8,17 @@ import pytest
 
 from gauntlet.engine import guest
 from gauntlet.errors import UserError
+from gauntlet.experiment import own_links
 from gauntlet.experiment.expand import expand
-from gauntlet.experiment.load import parse_experiment
+from gauntlet.experiment.load import load_experiment, parse_experiment
 from gauntlet.experiment.plan_schema import check_plan
 from gauntlet.experiment.plans import plan_run
 from gauntlet.geography import methods, packaged
 from gauntlet.geography.challenges import profiles
 from gauntlet.geography.wanted import Wanted
 from tests.experiment.test_own_network import hops
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 EXPERIMENT = """
 [experiment]
@@ -148,3 +152,23 @@ def test_what_the_map_does_not_have_is_one_sentence(
         runs(network, "", *changes)
     assert str(refused.value).startswith("map.toml: ")
     assert words in str(refused.value)
+
+
+def test_the_map_is_told_once_with_each_set_of_paths_and_changes_no_seed() -> None:
+    text = EXPERIMENT.format(
+        network='challenge = "nashville"', matrix='network.method = ["disjoint", "iwpsp"]'
+    )
+    text = text.replace('["mptcp-cubic"]', '["mptcp-cubic", "restp-multipath"]')
+    specs = expand(parse_experiment(text, "map.toml", Path()))
+    maps = own_links.told_maps(specs)
+    assert maps is not None
+    assert maps["network"]["name"] == packaged.load("us-fibre").name
+    assert [it["factors"] for it in maps["sets"]] == [
+        {"network.method": "disjoint"},
+        {"network.method": "iwpsp"},
+    ]
+    assert [len(it["paths"]) for it in maps["sets"]] == [3, 3]
+    # As experiments/geodiverse.toml was played before runs kept their map.
+    played = expand(load_experiment(EXPERIMENTS / "geodiverse.toml", repetitions=1))
+    assert [spec.seed for spec in played] == [3615638419073804, 5683282270674145] * 3
+    assert own_links.told_maps([replace(specs[0], link=replace(specs[0].link, map=None)), *specs]) is None

@@ -57,3 +57,11 @@ def test_a_link_that_follows_a_scenario_says_which() -> None:
 def test_a_key_of_a_link_is_told_with_its_link(name: str, words: str) -> None:
     (factor,), _ = factors_of([{"factors": {name: value}, "labels": {}} for value in (1, 2)])
     assert factor.words == words
+
+
+def test_of_several_sets_of_paths_it_says_how_many_and_through_what() -> None:
+    maps = own_links.told_maps(expand(load_experiment(EXPERIMENTS / "geodiverse.toml", repetitions=1)))
+    assert maps is not None
+    words = own_network.map_words(maps)
+    assert words.startswith("The runs took 2 different sets of paths through ")
+    assert words.endswith("75 nodes and 105 links. The challenge is nashville.")

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from gauntlet.geography.network import Network
+    from collections.abc import Sequence
+
+    from gauntlet.geography.network import Network, Path
 
 _METHODS = ("iwpsp", "mlw", "exact", "farthest", "disjoint")
 _APART_KM = 50.0
@@ -83,6 +85,7 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
 @click.option(
     "--challenge", help="Say when each path is down: nashville, midwest, east-coast, central or cascade."
 )
+@click.option("--out", type=click.Path(), help="Draw them on a map: a file .svg, .png or .pdf.")
 @click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
 def paths(
     *,
@@ -95,6 +98,7 @@ def paths(
     stretch_hops: int | None,
     skew: str | None,
     challenge: str | None,
+    out: str | None,
     json_: bool,
 ) -> None:
     """Find COUNT paths of NETWORK from one node to another one.
@@ -102,7 +106,7 @@ def paths(
     \b
     Examples:
       gauntlet geography paths us-fibre "Oklahoma City" "Washington DC" --challenge nashville
-      gauntlet geography paths us-fibre "Oklahoma City" "Washington DC" --method disjoint
+      gauntlet geography paths us-fibre "Oklahoma City" "Washington DC" --method disjoint --out map.svg
       gauntlet geography paths os3e Seattle Atlanta --count 2 --method exact --apart-km 200 --stretch-hops 4
     """
     from gauntlet import units
@@ -125,6 +129,8 @@ def paths(
     loaded = packaged.load(network)
     down = None if challenge is None else profiles.outages(challenge, loaded)
     found = methods.find(loaded, source, target, method, wanted)
+    if out is not None:
+        _draw(loaded, [it.path for it in found], challenge, method, out)
     if json_:
         each = [it.to_json() for it in found]
         if down is not None:
@@ -160,6 +166,18 @@ def compare(*, network: str, count: int, apart_km: float, stretch_hops: int, jso
         print_json([it.to_json() for it in found])
     else:
         console().print(terminal.compared(found))
+
+
+def _draw(
+    network: "Network", paths: "Sequence[Path]", challenge: str | None, title: str, target: str
+) -> None:
+    from gauntlet.figures.look import finished
+    from gauntlet.figures.map import maps
+    from gauntlet.figures.save import write
+    from gauntlet.geography.told import told
+
+    shown = told(network, paths, challenge)
+    write(finished(maps(shown["network"], [(f"{network.name}, {title}", shown)])), target)
 
 
 def _head(network: "Network") -> dict[str, object]:

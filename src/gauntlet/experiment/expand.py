@@ -231,7 +231,7 @@ class _Ride:
         link = {**dataclasses.asdict(self.link), **spread}
         # Whether packets vanish by script or not, the others meet the same fate; so they do whatever the
         # bucket, what queues before it and the hosts' interfaces are like.
-        for key in ("drop", "queue", "bucket_bytes", "offload", "threat"):
+        for key in ("drop", "queue", "bucket_bytes", "offload", "threat", "map"):
             del link[key]
         if self.link.own is not None and "followed" in self.link.own:
             link["own"] = {**link["own"], "followed": [_placeless(it) for it in link["own"]["followed"]]}

@@ -16,6 +16,7 @@ from gauntlet.geography import fibre, methods, packaged
 from gauntlet.geography.challenges import profiles
 from gauntlet.geography.network import Network
 from gauntlet.geography.network import Path as MapPath
+from gauntlet.geography.told import told
 from gauntlet.geography.wanted import Wanted
 
 CLIENT, SERVER = "client", "server"
@@ -53,6 +54,7 @@ def layout(section: NetworkSection, folder: Path) -> Layout:
     return Layout(
         (Cable((CLIENT, first)), *cables, Cable((last, SERVER))),
         paths=tuple((CLIENT, *(names[node] for node in path), SERVER) for path in paths),
+        map=told(network, paths, section.challenge),
     )
 
 

@@ -64,7 +64,9 @@ class OwnLinks:
 
     def conditions(self, condition: Condition) -> LinkConditions:
         """The link of a run."""
-        return LinkConditions(own_network.NAME, offload=condition.link.offload, own=self.network.to_json())
+        return LinkConditions(
+            own_network.NAME, offload=condition.link.offload, own=self.network.to_json(), map=self.network.map
+        )
 
 
 def of(condition: Condition, folder: Path) -> OwnLinks | None:
@@ -124,6 +126,29 @@ def told(specs: Sequence[RunSpec]) -> dict[str, Any] | None:
 def _way(spec: RunSpec) -> Mapping[str, Any]:
     """What stays as it is of the way of the first flow: nothing where it follows a scenario."""
     return {} if spec.link.own is None or "rest" in spec.link.own else spec.scenario.params
+
+
+def told_maps(specs: Sequence[RunSpec]) -> dict[str, Any] | None:
+    """The map that runs have in common, to draw: `network` as in `gauntlet.geography.told`, and `sets`, each
+    different set of `paths` under a `challenge` with the values of axes of [network] that all its runs have.
+
+    None where some run has no map, or another network.
+    """
+    maps = [spec.link.map for spec in specs]
+    first = maps[0] if maps else None
+    if first is None or any(it is None or it["network"] != first["network"] for it in maps):
+        return None
+    sets: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for spec, it in zip(specs, maps, strict=True):
+        drawn = {key: value for key, value in (it or {}).items() if key != "network"}
+        factors = {key: value for key, value in spec.factors.items() if key.startswith("network.")}
+        known = next((its for found, its in sets if found == drawn), None)
+        if known is None:
+            sets.append((drawn, factors))
+        else:
+            for key in [key for key in known if factors.get(key) != known[key]]:
+                del known[key]
+    return {"network": first["network"], "sets": [{"factors": its, **drawn} for drawn, its in sets]}
 
 
 def refuse_nodes(in_path: Sequence[object], threats: Sequence[object]) -> None:

@@ -81,6 +81,8 @@ class Layout:
     paths: tuple[tuple[str, ...], ...] = ()
     """Ways between the same two hosts, each with addresses of its own."""
     tunnels: tuple[LaidTunnel, ...] = ()
+    map: Mapping[str, Any] | None = None
+    """Where it was taken from, to draw (`gauntlet.geography.told`)."""
 
     @property
     def nodes(self) -> list[str]:
@@ -123,6 +125,8 @@ class OwnNetwork:
     sides: Mapping[Hop, str]
     """By sender and receiver of each flow the direction in which it passes that link, up or down; without
     those that do not pass it."""
+    map: Mapping[str, Any] | None = None
+    """The map from which it was taken."""
 
     def to_json(self) -> dict[str, Any]:
         """What runs keep of it."""
@@ -215,7 +219,7 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
         if hop in (first.ends, first.ends[::-1])
     }  # fmt: skip
     shown = [_link(cable) for cable in cables]
-    return OwnNetwork(network, timeline, ways, shown, follow, first, rest, sides)
+    return OwnNetwork(network, timeline, ways, shown, follow, first, rest, sides, asked.map)
 
 
 def _link(cable: Cable) -> State:

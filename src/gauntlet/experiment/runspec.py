@@ -115,11 +115,20 @@ class LinkConditions:
     own: Mapping[str, Any] | None = None
     """A network of one's own: what a plan has of it, and its links (`OwnNetwork.to_json`); None: `network` is
     a preset."""
+    map: Mapping[str, Any] | None = None
+    """The map from which it was taken, to draw (`gauntlet.geography.told`)."""
 
 
 def without_later_keys(link: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of a link as a mapping, without those that came later and say nothing here."""
-    usual = {"queue": None, "own": None, "bucket_bytes": None, "offload": "off", "threat": "none"}
+    usual = {
+        "queue": None,
+        "own": None,
+        "map": None,
+        "bucket_bytes": None,
+        "offload": "off",
+        "threat": "none",
+    }
     return {key: value for key, value in link.items() if key not in usual or value != usual[key]}
 
 

@@ -1,7 +1,6 @@
 """A scenario as a picture in a file: the link along the journey, and where the trains are meanwhile."""
 
 import math
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,12 @@ from gauntlet.errors import UserError
 from gauntlet.figures import save
 from gauntlet.figures.link import link
 from gauntlet.figures.link_view import Along
-from gauntlet.figures.look import INK, MUTED, finished, on_paper
+from gauntlet.figures.look import INK, MUTED, finished
 from gauntlet.scenario import Scenario, Trace, line_figure_data
 
 UNBOUNDED_SPAN_S = 600.0
 """How much is shown of a link that never changes and has no end."""
 BEARER_TITLES = {"lte": "LTE", "nr": "5G NR", "wifi": "Wi-Fi"}
-
-WRITERS: Mapping[str, Callable[[Mapping[str, Any]], bytes]] = {
-    ".svg": lambda spec: save.svg(spec).encode(),
-    ".png": save.png,
-    ".pdf": save.pdf,
-}
-"""By the end of the file's name."""
 
 
 def plot(
@@ -40,15 +32,9 @@ def plot(
 
     The path's name says whether as .svg, .png or .pdf. Returns the path. Raises `UserError`.
     """
-    target = Path(path)
-    if target.suffix not in WRITERS:
-        raise UserError(f"{target} cannot be drawn: end its name in {', '.join(WRITERS)}.")
-    spec = on_paper(picture(scenario, start_s, duration_s, axis=axis, bearer=bearer), dark=dark)
-    try:
-        target.write_bytes(WRITERS[target.suffix](spec))
-    except OSError as error:
-        raise UserError(f"{target} cannot be written: {error.strerror or error}.") from None
-    return target
+    target = save.target(path)
+    spec = picture(scenario, start_s, duration_s, axis=axis, bearer=bearer)
+    return save.write(spec, target, dark=dark)
 
 
 def picture(

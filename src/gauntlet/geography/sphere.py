@@ -1,7 +1,8 @@
 """Distances on the Earth, taken as a sphere: between places, and from places to great-circle arcs."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,12 @@ class Place:
         """Where it is, seen from the Earth's centre."""
         north, east = np.radians(self.latitude), np.radians(self.longitude)
         return np.array([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+
+    @classmethod
+    def of(cls, vector: Vectors) -> Self:
+        """The place that a unit vector from the Earth's centre points to."""
+        east, north, up = map(float, vector)
+        return cls(math.degrees(math.asin(min(max(up, -1.0), 1.0))), math.degrees(math.atan2(north, east)))
 
 
 def angles(first: Vectors, second: Vectors) -> NDArray[Any]:

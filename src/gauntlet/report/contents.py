@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gauntlet.report.evaluation import Evaluation
-from gauntlet.report.figures import against, cdfs, link, load, network, repetitions, series
+from gauntlet.report.figures import against, cdfs, link, load, map, network, repetitions, series
 from gauntlet.report.figures.figure import Figure
 
 
@@ -39,7 +39,7 @@ def figures(evaluation: Evaluation) -> Figures:
             against.against(part, kpi, factor) for factor in part.factors if factor.numeric for kpi in kpis
         ]
     return Figures(
-        link=link.link(evaluation) + network.network(evaluation),
+        link=link.link(evaluation) + (map.geography(evaluation) or network.network(evaluation)),
         load=[figure for figure in [load.load(evaluation)] if figure is not None],
         repetitions=[figure for figure in dots if figure is not None],
         cdfs=[figure for figure in distributions if figure is not None],

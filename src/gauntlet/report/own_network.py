@@ -31,3 +31,16 @@ def words(network: Mapping[str, Any]) -> str:
     if failing:
         found.append(f"{failing} of the links {'is' if failing == 1 else 'are'} down for some time.")
     return " ".join(found)
+
+
+def map_words(told: Mapping[str, Any]) -> str:
+    """`map.json` (docs/formats/results.md), where runs had different paths through it."""
+    network, sets = told["network"], told["sets"]
+    found = [
+        f"The runs took {len(sets)} different sets of paths through {network['name']}, "
+        f"{len(network['nodes'])} nodes and {len(network['links'])} links."
+    ]
+    names = sorted({it["challenge"]["name"] for it in sets if it["challenge"]})
+    if names:
+        found.append(f"The challenge is {' or '.join(names)}.")
+    return " ".join(found)

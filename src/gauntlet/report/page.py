@@ -12,6 +12,7 @@ from gauntlet.figures.heat import MARKS, HeatCell, HeatTable
 from gauntlet.figures.link import COLOURS
 from gauntlet.figures.look import INK
 from gauntlet.figures.look import PALETTE as OF_LOAD
+from gauntlet.figures.map import COLOURS as OF_MAP
 from gauntlet.figures.network import COLOURS as OF_NETWORK
 from gauntlet.figures.style import OF_SUBJECT, on_dark
 from gauntlet.metrics.compare import tellable, too_few
@@ -166,7 +167,7 @@ def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
     for place, style in enumerate(evaluation.styles):
         rules.append(f".p-{place} {{ border-top-color: {style.dark_colour}; }}")
     drawn = {style.colour for style in evaluation.styles} | COLOURS
-    drawn |= OF_NETWORK | set(OF_LOAD)
+    drawn |= OF_NETWORK | OF_MAP | set(OF_LOAD)
     drawn |= figures.series.colours if figures.series else set()
     return "\n".join([*rules, *on_dark(drawn), f'.chart svg [stroke="{INK}"] {{ stroke: var(--ink); }}', "}"])
 
@@ -199,6 +200,8 @@ def _delay_words(delay_s: float) -> str:
 def _link_words(evaluation: Evaluation, *, drawn: bool) -> str:
     """What is said of a link that has no strip, and of a network of one's own."""
     scenario = evaluation.results.scenario
+    if scenario is None and evaluation.results.map is not None:
+        return own_network.map_words(evaluation.results.map)
     if scenario is None:
         return (
             "The runs rode different scenarios, so there is no single strip; the capacity that each run "

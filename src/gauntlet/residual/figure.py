@@ -7,9 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from gauntlet.errors import UserError
-from gauntlet.figures.look import INK, PALETTE, finished, legend, on_paper
-from gauntlet.figures.scenario import WRITERS
+from gauntlet.figures import save
+from gauntlet.figures.look import INK, PALETTE, finished, legend
 from gauntlet.residual.answers import GRID, LIMIT, Answer, Point, answer
 from gauntlet.residual.codes import Code, Sum
 
@@ -83,9 +82,4 @@ def _of_wrong(point: Point, end: float | None) -> float | None:
 
 def write(found: Sequence[Answer], target: Path) -> None:
     """Draw it into a file, whose name says whether as .svg, .png or .pdf. Raises UserError."""
-    if target.suffix not in WRITERS:
-        raise UserError(f"{target} cannot be drawn: end its name in {', '.join(WRITERS)}.")
-    try:
-        target.write_bytes(WRITERS[target.suffix](on_paper(spec(found))))
-    except OSError as error:
-        raise UserError(f"{target} cannot be written: {error.strerror or error}.") from None
+    save.write(spec(found), target)

@@ -9,6 +9,7 @@ from gauntlet.errors import RunError
 MANIFEST = "manifest.json"
 EXPERIMENT = "experiment.toml"
 SCENARIO = "scenario.json"
+MAP = "map.json"
 LOCK = ".lock"
 
 SPEC = "spec.json"

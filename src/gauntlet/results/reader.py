@@ -164,3 +164,9 @@ class Results:
         """Plain data of the whole line, when the scenario has one."""
         path = self.folder / layout.SCENARIO
         return read_json(path, "the scenario's figure data") if path.exists() else None
+
+    @cached_property
+    def map(self) -> dict[str, Any] | None:
+        """The map from which runs took their paths, when they had one in common."""
+        path = self.folder / layout.MAP
+        return read_json(path, "the map") if path.exists() else None

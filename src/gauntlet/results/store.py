@@ -45,7 +45,7 @@ __all__ = [
     "write_trace",
 ]
 
-_EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, "runs"}
+_EARLY = {layout.LOCK, layout.EXPERIMENT, layout.SCENARIO, layout.MAP, "runs"}
 """What a folder holds before its manifest: a campaign that a kill or a full disk ended may begin again."""
 
 _FAILED_RECORD = {
@@ -59,12 +59,17 @@ _FAILED_RECORD = {
 
 
 def create(
-    results: Path, experiment: str, manifest: Manifest, scenario: Mapping[str, Any] | None = None
+    results: Path,
+    experiment: str,
+    manifest: Manifest,
+    scenario: Mapping[str, Any] | None = None,
+    map_: Mapping[str, Any] | None = None,
 ) -> None:
     """Make a results folder, or take up one that holds the same experiment with the same seed.
 
     `experiment` is the text of the experiment file, `scenario` plain JSON data of the whole line for the
-    report's strip (`gauntlet.scenario.line_figure_data`). Hidden folders and half-written files, the
+    report's strip (`gauntlet.scenario.line_figure_data`), `map_` the map of the paths
+    (`gauntlet.experiment.own_links.told_maps`). Hidden folders and half-written files, the
     unfinished work of a killed campaign, are removed: call it inside `exclusive`.
 
     Raises UserError when the folder holds something else; nothing in it is touched then.
@@ -87,6 +92,8 @@ def create(
         write_whole(results / layout.EXPERIMENT, experiment.encode())
         if scenario is not None:
             write_whole(results / layout.SCENARIO, json_bytes(dict(scenario)))
+        if map_ is not None:
+            write_whole(results / layout.MAP, json_bytes(dict(map_)))
         manifest.write(results)
 
 

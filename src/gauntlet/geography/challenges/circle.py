@@ -9,6 +9,7 @@ from gauntlet.errors import UserError
 from gauntlet.geography import sphere
 from gauntlet.geography.challenges.intervals import Interval, union
 from gauntlet.geography.challenges.outages import Outages, outages
+from gauntlet.geography.challenges.ring import Ring
 from gauntlet.geography.network import Network
 from gauntlet.geography.sphere import Place
 
@@ -36,6 +37,11 @@ class Stage:
     @property
     def _last_km(self) -> float:
         return self.radius_km if self.last_radius_km is None else self.last_radius_km
+
+    @property
+    def largest_km(self) -> float:
+        """Its radius when it reaches farthest."""
+        return max(self.radius_km, self._last_km)
 
     def covers(self, distance_km: float) -> Interval | None:
         """When what is so far from the middle is in the circle."""
@@ -66,6 +72,10 @@ class Circle:
             {name: union(self._when(km)) for name, km in zip(network.nodes, to_nodes_km, strict=True)},
             {link.ends: union(self._when(km)) for link, km in zip(network.links, to_links_km, strict=True)},
         )
+
+    def rings(self) -> list[Ring]:
+        """To draw: one a stage, as large as it gets."""
+        return [Ring(self.middle, it.largest_km, it.from_s, it.to_s) for it in self.stages]
 
     def _when(self, distance_km: np.float64) -> Iterator[Interval]:
         for stage in self.stages:

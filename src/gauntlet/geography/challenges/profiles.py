@@ -6,7 +6,7 @@ East Coast; radii and ways are in its figures 4.15 and 4.16 only. What is not to
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from gauntlet.errors import UserError
@@ -14,6 +14,7 @@ from gauntlet.geography.challenges.attack import Attack
 from gauntlet.geography.challenges.cascade import Cascade
 from gauntlet.geography.challenges.circle import Circle, Stage
 from gauntlet.geography.challenges.outages import Outages
+from gauntlet.geography.challenges.ring import Ring
 from gauntlet.geography.challenges.storm import Fix, Storm
 from gauntlet.geography.network import Network
 from gauntlet.geography.sphere import Place
@@ -61,6 +62,11 @@ PROFILES: Mapping[str, Callable[[Network], Outages]] = MappingProxyType(
 """What `gauntlet geography` knows by name. The last two fit any network: the three most central nodes fall
 20 s after one another, and the most central one takes others with it.
 """
+
+RINGS: Mapping[str, Sequence[Ring]] = MappingProxyType(
+    {"nashville": NASHVILLE.rings(), "midwest": MIDWEST.rings(), "east-coast": EAST_COAST.rings()}
+)
+"""Those that have a shape, to draw."""
 
 
 def outages(named: str, network: Network) -> Outages:

@@ -16,8 +16,12 @@ from gauntlet.errors import UserError
 from gauntlet.geography import sphere
 from gauntlet.geography.challenges.intervals import Intervals, intersection, union
 from gauntlet.geography.challenges.outages import Outages, outages
+from gauntlet.geography.challenges.ring import Ring
 from gauntlet.geography.network import Network
 from gauntlet.geography.sphere import Place
+
+DRAWN = 5
+"""At how many moments a storm is drawn."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,33 @@ class Storm:
         }
         return outages(network, nodes, links)
 
+    def rings(self, count: int = DRAWN) -> list[Ring]:
+        """To draw: where it is at so many moments, as far from each other as can be."""
+        legs = [_Leg(one, other) for one, other in pairwise(self.fixes)]
+        found = []
+        for moment_s in map(float, np.linspace(self.fixes[0].at_s, self.fixes[-1].at_s, count)):
+            leg = next(it for it in legs if moment_s <= it.to_s)
+            found.append(Ring(leg.middle_at(moment_s), leg.radius_km, moment_s, moment_s))
+        return found
+
 
 class _Leg:
     """The way from one fix to the next."""
 
     def __init__(self, first: Fix, last: Fix) -> None:
-        self._from_s, self._to_s = first.at_s, last.at_s
+        self._from_s, self.to_s = first.at_s, last.at_s
+        self.radius_km = first.radius_km
         self._reach = first.radius_km / sphere.EARTH_RADIUS_KM
         start, end = first.middle.vector, last.middle.vector
         self._turn = float(sphere.angles(start, end))
         across = sphere.normals(start, end)
         # The middle at an angle is cos(angle) start + sin(angle) onward.
         self._start, self._onward = start, np.cross(across, start)
+
+    def middle_at(self, moment_s: float) -> Place:
+        """Where its middle is at a moment of this leg."""
+        angle = self._turn * (moment_s - self._from_s) / (self.to_s - self._from_s)
+        return Place.of(math.cos(angle) * self._start + math.sin(angle) * self._onward)
 
     def over(self, place: sphere.Vectors) -> Intervals:
         """When a place is in the circle."""
@@ -99,7 +118,7 @@ class _Leg:
 
     def _at_least(self, vector: sphere.Vectors, bound: float) -> Intervals:
         """When the middle's product with a vector is no less than a bound."""
-        whole: Intervals = ((self._from_s, self._to_s),)
+        whole: Intervals = ((self._from_s, self.to_s),)
         begin, quarter = float(vector @ self._start), float(vector @ self._onward)
         if self._turn == 0:
             return whole if begin >= bound else ()
@@ -116,5 +135,5 @@ class _Leg:
 
     def _moment(self, angle: float) -> float:
         if angle >= self._turn:
-            return self._to_s
-        return self._from_s + (self._to_s - self._from_s) * angle / self._turn
+            return self.to_s
+        return self._from_s + (self.to_s - self._from_s) * angle / self._turn

@@ -7,17 +7,22 @@
   // On a narrow page small multiples stand below each other, as wide as the page, and legends below the chart:
   // what is cut off at the side looks empty. The widths match the rule for narrow pages in report.css.
   const NARROW = { page: "(max-width: 760px)", zoom: 0.8, axis: 110, least: 200 };
-  const narrowed = (spec, width) => {
+  const narrowed = (spec, width, shape) => {
     const made = { ...spec };
-    if (typeof made.width === "number") made.width = Math.min(made.width, width);
+    if (typeof made.width === "number") {
+      made.width = Math.min(made.width, width);
+      if (shape && typeof made.height === "number") made.height *= made.width / spec.width;
+    }
     if (made.facet) made.columns = 1;
-    if (made.spec) made.spec = narrowed(made.spec, width);
-    for (const parts of ["layer", "vconcat"]) if (made[parts]) made[parts] = made[parts].map((part) => narrowed(part, width));
+    if (made.spec) made.spec = narrowed(made.spec, width, shape);
+    // Words of these layers have no room here (gauntlet.figures.map).
+    if (made.layer) made.layer = made.layer.filter((part) => !part.name?.startsWith("wide"));
+    for (const parts of ["layer", "vconcat"]) if (made[parts]) made[parts] = made[parts].map((part) => narrowed(part, width, shape));
     return made;
   };
   const fitting = (spec, element) => {
     if (!matchMedia(NARROW.page).matches || spec.usermeta?.keepsWidth) return spec;
-    const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - NARROW.axis, NARROW.least));
+    const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - NARROW.axis, NARROW.least), spec.usermeta?.keepsShape);
     made.config = { ...made.config, legend: { ...made.config?.legend, orient: "bottom", columns: 2 } };
     return made;
   };

@@ -1,0 +1,88 @@
+"""Networks on a map: every path and every circle is there, and no name lies over another one."""
+
+import itertools
+from typing import Any
+
+import altair as alt
+import pytest
+
+from gauntlet.figures import map as drawing
+from gauntlet.figures.map import maps
+from gauntlet.geography import methods, packaged
+from gauntlet.geography.challenges import profiles
+from gauntlet.geography.told import told
+from gauntlet.geography.wanted import Wanted
+
+NETWORK = packaged.load("us-fibre")
+
+
+def spec(challenge: str | None) -> dict[str, Any]:
+    sets = []
+    for method in ("disjoint", "iwpsp"):
+        found = methods.find(NETWORK, "Oklahoma City", "Washington DC", method, Wanted(3, 50.0))
+        sets.append((method, told(NETWORK, [it.path for it in found], challenge)))
+    with alt.data_transformers.enable(consolidate_datasets=False):
+        return dict(maps(sets[0][1]["network"], sets).to_dict())
+
+
+def rows(part: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(part["data"]["values"])
+
+
+def marks(shown: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    found = []
+    for part in shown.get("layer", []):
+        found += marks(part, kind) if "layer" in part else [part] if part["mark"]["type"] == kind else []
+    return found
+
+
+def test_each_set_has_its_paths_and_the_challenge_its_circles() -> None:
+    shown = spec("nashville")
+    assert [it["title"]["text"] for it in shown["vconcat"]] == ["disjoint", "iwpsp"]
+    for one in shown["vconcat"]:
+        circles, paths = marks(one, "line")
+        assert {row["when"] for row in rows(circles)} == {"20–40 s", "60–80 s", "100–120 s"}
+        assert {row["path"] for row in rows(paths)} == {"path 1", "path 2", "path 3"}
+        strokes = paths["encoding"]
+        assert len({str(it) for it in strokes["strokeDash"]["scale"]["range"]}) == 3
+        assert len(set(strokes["color"]["scale"]["range"])) == 3
+    assert shown["vconcat"][1]["title"]["subtitle"][-1] == "path 3: never down"
+    assert shown["vconcat"][0]["title"]["subtitle"][-1] == "path 3: down 100–120 s"
+
+
+@pytest.mark.parametrize("challenge", ["central", "cascade"])
+def test_nodes_that_fail_one_by_one_are_crossed(challenge: str) -> None:
+    (cross,) = [
+        it for it in marks(spec(challenge)["vconcat"][0], "point") if it["mark"].get("shape") == "cross"
+    ]
+    assert {row["node"] for row in rows(cross)} == set(profiles.outages(challenge, NETWORK).nodes)
+
+
+def test_a_kilometre_is_as_long_to_the_north_as_to_the_east() -> None:
+    one = spec("nashville")["vconcat"][0]
+    encoding = marks(one, "line")[1]["encoding"]
+    km = [encoding[axis]["scale"]["domain"] for axis in ("x", "y")]
+    assert (km[0][1] - km[0][0]) / one["width"] == pytest.approx(
+        (km[1][1] - km[1][0]) / one["height"], rel=2e-3
+    )
+
+
+def test_no_name_lies_over_another_one() -> None:
+    one = spec("nashville")["vconcat"][1]
+    encoding = marks(one, "line")[1]["encoding"]
+    low = [encoding[axis]["scale"]["domain"][0] for axis in ("x", "y")]
+    high = [encoding[axis]["scale"]["domain"][1] for axis in ("x", "y")]
+    named = []
+    for part in marks(one, "text"):
+        dx, dy = part["mark"].get("dx", 0), part["mark"].get("dy", 0)
+        for row in rows(part):
+            if "node" in row:
+                x = (row["x"] - low[0]) / (high[0] - low[0]) * one["width"] + dx
+                y = (high[1] - row["y"]) / (high[1] - low[1]) * one["height"] + dy
+                wide = drawing.LETTER_PX * len(row["node"])
+                left = {"left": x, "right": x - wide}.get(part["mark"].get("align", ""), x - wide / 2)
+                named.append((row["node"], left, left + wide, y))
+    assert {"Oklahoma City", "Washington DC", "Minneapolis"} <= {it[0] for it in named}
+    for one_, other in itertools.combinations(named, 2):
+        apart = one_[2] <= other[1] or other[2] <= one_[1] or abs(one_[3] - other[3]) >= drawing.FONT_PX
+        assert apart, (one_, other)
