@@ -433,6 +433,18 @@ def test_the_page_says_how_many_runs_are_trusted() -> None:
     assert f"{planned - trusted} runs with {left_out} of the {every:,} sessions are not trusted" in PAGE
 
 
+def test_the_page_says_how_large_a_first_look_is() -> None:
+    looked = [
+        spec
+        for it in STUDY.experiments
+        for spec in runs(it.name)
+        if it.quick is not None and it.quick.keeps(spec.factors)
+    ]
+    assert all(it.quick is not None for it in STUDY.experiments)
+    size = f"{len(looked)} runs, {sum(map(sessions, looked)):,} sessions"
+    assert f"# a first look, five minutes on two cores: {size}" in PAGE
+
+
 DTLS = [(f"dtls{ends}", f"dtls{version}") for ends in ("", "-both-sides") for version in ("", "-12")]
 EARLY = [("quic-0rtt", "quic-quinn-cubic")]
 DAMAGED = ["corruption", "corruption-two-bits", "corruption-repaired"]

@@ -236,7 +236,7 @@ def test_which_code_an_attacker_left_as_it_is_stands_beside_his_act(
     }
     Summary("d00", {"threats": part(mended)}).write(tmp_path / "summary", {})
     whole = printed(tmp_path, protocol)
-    assert " ".join(" ".join(whole[2:4]).split()).startswith(
+    assert " ".join(" ".join(whole[2:5]).split()).startswith(
         f"corruption-repaired (threats){left} no prevented"
     )
     short = printed(tmp_path, protocol, table=tried_table.in_short)
