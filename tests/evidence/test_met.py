@@ -57,6 +57,10 @@ KNOWN: dict[str, tuple[list[Event], list[Met]]] = {
         [_told("timeout", 3.6)],
         [Met("deletion", 3, words.SIGNALLED, APPLICATION)],
     ),
+    "a copy that comes after the bound, of what came in time": (
+        [GOOD[3], _came(3, 3.7, "repeated")],
+        [Met("repetition", 3, words.SIGNALLED, APPLICATION)],
+    ),
     "behind the next one, unnoticed and late": (
         [_came(3, 4.2)],
         [Met("re-sequencing", 3, words.UNDETECTED), Met("delay", 3, words.LATE)],
@@ -88,6 +92,10 @@ KNOWN: dict[str, tuple[list[Event], list[Met]]] = {
     "cannot be read": (
         [GOOD[3], _came(None, 3.2, "malformed", genuine=False)],
         [Met("corruption", None, words.SIGNALLED, APPLICATION)],
+    ),
+    "of a kind that never comes this way, with a number that was never sent": (
+        [GOOD[3], _came(6, 3.2, "other-kind", genuine=False)],
+        [Met("corruption", 6, words.SIGNALLED, APPLICATION)],
     ),
     "from somebody else": (
         [GOOD[3], _came(6, 3.2, "foreign", genuine=False)],

@@ -8,7 +8,9 @@ from gauntlet.evidence_pack import archive
 from gauntlet.evidence_pack.layout import SUMS
 
 LOGS = Path(__file__).with_name("small.zip")
-"""The pack of `small.toml`; the results folder in it is what packs are built of here."""
+"""The pack of the results of `small.toml` and `sessions.toml`, built once (`gauntlet run` of both, `gauntlet
+evidence build`) and held against its tree hash by `test_committed`; the results folder of the first in it is
+what packs are built of here."""
 
 
 def results(folder: Path) -> Path:

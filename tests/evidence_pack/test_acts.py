@@ -61,6 +61,27 @@ NOISE = (
             "of the transport is made to fit. Somebody in the path does it, without keys.",
         ),
         (
+            {"stack": "rasta", "app_params": {}},
+            {"kind": "corruption", "message": 3, "checksums": "repair"},
+            "One bit turns over in message 3, and the checksum of the transport is made to fit, but not the "
+            "safety code of RaSTA. Somebody in the path does it, without keys.",
+        ),
+        (
+            {"stack": "restp", "stack_params": {"crc": True}, "app_params": {}},
+            {"kind": "corruption", "message": 3, "checksums": "repair"},
+            "One bit turns over in the packet of message 3, and the checksum of the transport is made to "
+            "fit, but not the CRCs of ResTP. Somebody in the path does it, without keys.",
+        ),
+        *(
+            (
+                {"stack": "restp", "stack_params": params, "app_params": {}},
+                {"kind": "corruption", "message": 3, "checksums": "repair"},
+                "One bit turns over in the packet of message 3, and the checksum of the transport is made to "
+                "fit. Somebody in the path does it, without keys.",
+            )
+            for params in ({"crc": False}, {"protection": "protected"})
+        ),
+        (
             SEALED,
             {"kind": "corruption", "message": 3, "attacker": "random-fault"},
             "One bit turns over in the packet of message 3. A fault does it.",

@@ -161,9 +161,31 @@ def test_a_forged_message_bears_the_next_number_and_who_forges_it_names_himself_
     assert (_set(foreign)[8], _set(forged)[8]) == (struct.pack("<I", 77).hex(), struct.pack("<I", 1).hex())
     assert "tcp_sequence_plus" not in foreign["do"]["set"]
     assert forged["do"]["set"]["tcp_sequence_plus"] == 160
-    (noise,) = _rules(THIRD.format("masquerade"), protocol="tls-cubic")
-    assert noise["do"]["set"]["tcp_sequence_plus"] == 160 + 22
-    assert [change["within"] for change in noise["do"]["set"]["bytes"]] == ["payload"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "flow", "behind"),
+    [
+        ("tls-cubic", "", {"tcp_sequence_plus": 160 + 22}),
+        ("rasta-tls", "", {"tcp_sequence_plus": 160 + 22 + 46}),
+        (
+            "rasta-tls",
+            'safety_code = "md4-full"\ncheck_code = "b"',
+            {"tcp_sequence_plus": 160 + 22 + 46 + 8 + 4},
+        ),
+        ("restp-protected", "", {}),
+        ("quic-quinn-cubic", "", {}),
+    ],
+)
+def test_of_what_is_sealed_the_forged_packet_is_noise_behind_the_true_one(
+    protocol: str, flow: str, behind: dict[str, int]
+) -> None:
+    noise, same = (
+        _rules(THIRD.format(kind), protocol=protocol, flow=flow)[0] for kind in ("masquerade", "insertion")
+    )
+    made = [{"within": "payload", "offset": 80, "hex": struct.pack("<Q", 250_000_000).hex()}]
+    assert noise["do"] == same["do"]
+    assert noise["do"]["set"] == {**behind, "bytes": made}
 
 
 def test_who_is_off_the_path_makes_the_whole_packet_from_the_timetable() -> None:
@@ -258,6 +280,11 @@ def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
         ('kind = "masquerade"\nmessage = 3', {"protocol": "sctp"}, "cannot make a packet of sctp"),
         ('kind = "insertion"\nmessage = 3', {"protocol": "rasta"}, "cannot make a packet of rasta"),
         ('kind = "masquerade"\nmessage = 3', {"protocol": "tls-sctp"}, "cannot make a packet of tls-sctp"),
+        (
+            'kind = "masquerade"\nmessage = 3',
+            {"protocol": "restp-file"},
+            "cannot make a packet of restp-file",
+        ),
         ('kind = "deletion"\nmessage = 3', {"protocol": "quic-aioquic-cubic"}, "programs carry 'safety'"),
         (
             'kind = "deletion"\nmessage = 3\nflow = "reports"',

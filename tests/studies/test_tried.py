@@ -5,6 +5,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console, RenderableType
 
 from gauntlet.defences import compare, data
@@ -170,6 +171,9 @@ def test_the_table_has_every_row_of_the_summary_and_fits_a_terminal(tmp_path: Pa
         "no threat (threats)",
         "  no   undisturbed                 100",
         "",
+        "not tried on the way: insertion and masquerade: the next chunk bears the next",
+        "TSN, and the node adds to TCP's numbers alone.",
+        "",
     ]
     assert lines[lines.index("UDP: what trials came to") + 1] == "not tried."
     assert "no safety integrity level" in " ".join(lines)
@@ -219,6 +223,26 @@ def test_where_sessions_are_opened_again_trials_stand_in_the_whole_table_alone(t
     assert (cell.reopens, cell.outcomes[0].stopped, cell.outcomes[0].recovered) == (True, 40, 38)
 
 
+@pytest.mark.parametrize(
+    ("protocol", "left"), [("rasta", ", not RaSTA's MD4"), ("restp", ", not ResTP's CRCs"), ("sctp", "")]
+)
+def test_which_code_an_attacker_left_as_it_is_stands_beside_his_act(
+    tmp_path: Path, protocol: str, left: str
+) -> None:
+    mended = {
+        **row("prevented", 1050),
+        "threat": "corruption-repaired",
+        "protocol": KNOWN.protocol(protocol).tried_as,
+    }
+    Summary("d00", {"threats": part(mended)}).write(tmp_path / "summary", {})
+    whole = printed(tmp_path, protocol)
+    assert " ".join(" ".join(whole[2:5]).split()).startswith(
+        f"corruption-repaired (threats){left} no prevented"
+    )
+    short = printed(tmp_path, protocol, table=tried_table.in_short)
+    assert f"Corruption with the checksum made right{left} 0 of 1,050" in " ".join(short[3].split())
+
+
 def test_in_short_a_line_is_an_act(tmp_path: Path) -> None:
     checked = {**row("detected and signalled", 1050, freshness=True), "by": "application"}
     known = {**row("detected and signalled", 1050), "by": "application"}
@@ -229,7 +253,7 @@ def test_in_short_a_line_is_an_act(tmp_path: Path) -> None:
     }  # fmt: skip
     Summary("d00", experiments).write(tmp_path / "summary", {})
     lines = printed(tmp_path, "sctp", "udp", table=tried_table.in_short)
-    assert [" ".join(line.split()) for line in lines[:9]] == [
+    assert [" ".join(line.split()) for line in lines[:10]] == [
         "Trials that nobody noticed",
         "By trial without with",
         "SCTP",
@@ -237,6 +261,7 @@ def test_in_short_a_line_is_an_act(tmp_path: Path) -> None:
         "Deletion (threats) 0 of 1,050 i 0 of 1,050",
         "Corruption with the checksum made right 1,050 of 1,050",
         "Masquerade by who acts in the sender's place 0 of 1,050 !",
+        "Masquerade on the way not tried",
         "UDP",
         "not tried",
     ]

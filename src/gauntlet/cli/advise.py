@@ -36,7 +36,7 @@ def advise(
     """Say which transport, and which application protocol, serves a class of service.
 
     From the committed summaries of the published studies: AB4Rail D3.4's Table 9 and D3.5's Table 11,
-    measured.
+    measured. The summaries stand in a clone and come with the wheel gauntlet-net-studies.
 
     Each answer has its interval, the margin to the limit and the need that decides. The rules are data: each
     study's classes.toml (docs/formats/study.md). Nothing is played.

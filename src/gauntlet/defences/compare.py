@@ -8,6 +8,8 @@ from gauntlet.defences.data import Defences, Has, Hazard, Meets, Protocol, Threa
 
 NOT_TRIED = "not tried"
 """Of every cell that no trial was played of."""
+FORGED = ("insertion", "masquerade")
+"""The threats that take a message which the sender did not send."""
 
 LINES_OF_TABLE_7 = 1588
 """Of its first row, Repetition."""
@@ -40,6 +42,8 @@ class Cell:
     verdict: Verdict | None
     """None where D3.5 has no such cell, or an empty one that says nothing."""
     tried: str = NOT_TRIED
+    not_forged: str = ""
+    """Why no trial has it on the way; empty where one has, and where it is no forged message."""
 
 
 def defences(of: Defences, protocol: Protocol) -> list[Cell]:
@@ -83,7 +87,10 @@ def threats(of: Defences, protocol: Protocol, tried: Tried | None = None) -> lis
         verdict = None if said is None else _verdict(ticked, it.answer)
         line = LINES_OF_TABLE_7 + place
         words = (tried or {}).get((protocol.id, threat.id), NOT_TRIED)
-        cells.append(Cell(7, protocol, threat.id, said, line, it.answer, it.why, it.source, verdict, words))
+        why_not = protocol.not_forged if threat.id in FORGED else ""
+        cells.append(
+            Cell(7, protocol, threat.id, said, line, it.answer, it.why, it.source, verdict, words, why_not)
+        )
     return cells
 
 

@@ -90,6 +90,8 @@ class _Protocol(Strict):
     tried_as: str | None = None
     both_sides: bool = False
     early_data: bool = False
+    not_forged: str = ""
+    not_repaired: str = ""
     has: dict[str, Having] = Field(default_factory=dict)
     meets: dict[str, Meeting] = Field(default_factory=dict)
 
@@ -133,6 +135,11 @@ class Protocol:
     """Whether the client shows a certificate too when it is tried."""
     early_data: bool = False
     """Whether it is tried with data in the first flight of a session that resumes another."""
+    not_forged: str = ""
+    """Why insertion and masquerade are not tried on the way, but in the sender's place alone; empty where
+    they are, and where nothing is tried."""
+    not_repaired: str = ""
+    """Its own codes, which stay as they are where the checksum below it is made right; empty: none."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +192,8 @@ def load(path: Path) -> Defences:
             given.tried_as,
             given.both_sides,
             given.early_data,
+            given.not_forged,
+            given.not_repaired,
         )
         _check(made.has, file.defences, f"{path}: {given.name}, has")
         _check(made.meets, file.threats, f"{path}: {given.name}, meets")

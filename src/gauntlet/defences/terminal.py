@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet.defences import compare
-from gauntlet.defences.compare import Cell, Verdict
+from gauntlet.defences.compare import NOT_TRIED, Cell, Verdict
 from gauntlet.defences.data import Defences, Has, Meets, Protocol
 
 MEETS = {Meets.ATTACK: "✓", Meets.FAULTS: "◐", Meets.PARTLY: "(✓)", Meets.NO: "✗"}
@@ -20,6 +20,7 @@ WORDS = {
     Meets.NO: "no",
 }
 STARS = {Verdict.FAULTS_ONLY: " °", Verdict.DIFFERS: " *"}
+NOT_FORGED = "†"
 LEGEND = "  ".join(f"{MEETS[it]} {WORDS[it]}" for it in Meets)
 DISCLAIMER = (
     "Ticks are by specification, trials change none. No tick makes a safety case: no safety integrity "
@@ -38,9 +39,9 @@ def _one(of: Defences, protocol: Protocol, trials: RenderableType) -> Iterator[R
         meets = Meets(cell.answer)
         rests = compare.by_table_4(of, protocol, threat)
         named = ", ".join(it.name.lower() for it in of.defences if it.id in rests) or "none"
-        yield _cell(
-            MEETS[meets], threat.name, f"{WORDS[meets]}: {cell.why}", cell, f"defences by Table 4: {named}"
-        )
+        way = f"{NOT_FORGED} {NOT_TRIED} on the way: {cell.not_forged}" if cell.not_forged else ""
+        more = "; ".join(filter(None, (f"defences by Table 4: {named}", way)))
+        yield _cell(MEETS[meets], threat.name, f"{WORDS[meets]}: {cell.why}", cell, more)
     yield Text()
     yield trials
     yield Text(f"\n{protocol.name}: the defences", style="bold")
@@ -87,7 +88,8 @@ def matrix(of: Defences) -> Table:
 
 
 def _star(cell: Cell) -> str:
-    return STARS.get(cell.verdict, "") if cell.verdict else ""
+    star = STARS.get(cell.verdict, "") if cell.verdict else ""
+    return f"{star or ' '}{NOT_FORGED}" if cell.not_forged else star
 
 
 def _everything(of: Defences, trials: RenderableType) -> Iterator[RenderableType]:
@@ -95,7 +97,9 @@ def _everything(of: Defences, trials: RenderableType) -> Iterator[RenderableType
     yield Text(
         f"{LEGEND}\n"
         "° ticked in D3.5's Table 7, which does not separate faults from attackers: it holds against faults\n"
-        "* D3.5's Table 7 says something else.\n",
+        "* D3.5's Table 7 says something else\n"
+        f"{NOT_FORGED} no trial has it on the way, for the node forges no packet of it that gets far enough; "
+        "of one\n  protocol the command says why.\n",
         style="dim",
     )
     yield trials

@@ -23,8 +23,19 @@ def act(section: Mapping[str, Any], flow: Mapping[str, Any]) -> str:
     if section["kind"] == "repetition" and not at_end and _early(section, flow):
         meant = f"the first flight of the session, with {meant} in it,"
     deed = _DEEDS[section["kind"]](section, meant, blind=blind)
+    if section.get("checksums") == "repair" and not at_end and (left := _not_repaired(flow)):
+        deed += f", but not {left}"
     who = _WHO[str(section.get("attacker", "in-path"))]
     return f"{deed[0].upper()}{deed[1:]}. {who}{', before a message is sealed' if at_end else ''}."
+
+
+def _not_repaired(flow: Mapping[str, Any]) -> str:
+    """A protocol's own codes, which the node leaves as they are and who wants to computes anew."""
+    params = flow.get("stack_params", {})
+    if flow["stack"] == "rasta" and params.get("safety_code") != "none":
+        return "the safety code of RaSTA"
+    in_clear = params.get("protection") != "protected" and params.get("crc") is not False
+    return "the CRCs of ResTP" if flow["stack"] == "restp" and in_clear else ""
 
 
 def _early(section: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:

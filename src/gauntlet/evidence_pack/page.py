@@ -22,6 +22,9 @@ ASSUMED = (
     "The attacker does what the rules of the threat say, and nothing else.",
     f"{A_TRIAL} Trials with draws of their own are independent; those in which nothing was drawn and that "
     "are alike to the nanosecond are copies, and count once for the bound.",
+    "Where no bits are drawn, trials of a cell differ in when a session begins and in which of a few "
+    "messages is meant. Of an act that does the same each time (a copy, a loss, an exchange, a delay) 3/N "
+    "then bounds little more than what hangs on the instant.",
     "The bound 3/N is the rule of three: where none of N independent trials went unnoticed, the chance of "
     "one lies with at most 5 % above 3/N. It holds for trials as they were drawn here (this link, these "
     "messages, these instants), not for a day of operation.",

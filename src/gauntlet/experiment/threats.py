@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, model_validator
 from gauntlet.errors import UserError
 from gauntlet.experiment import player
 from gauntlet.experiment.networks import NETWORKS
-from gauntlet.experiment.protocols import protocol
+from gauntlet.experiment.protocols import Protocol, protocol
 from gauntlet.experiment.quantities import Duration, Time
 from gauntlet.experiment.runspec import FlowSpec, LinkConditions
 from gauntlet.experiment.strict import Strict
@@ -67,8 +67,6 @@ _FEWEST_TO_DRAW = 5
 _LAST_PACKET = 1_000_000
 _FORGED_PLACE_MM = 250_000_000
 """What a forged message says: a place far from all that the application sends."""
-_TLS13_RECORD_BYTES = 5 + 1 + 16
-"""Header, content type and tag of a record (RFC 8446, section 5.2; AES-GCM)."""
 _ADDRESSES = {"client": "10.0.1.1", "server": "10.0.2.1"}
 """Of the hosts of the preset wire (docs/formats/plan.md)."""
 
@@ -99,9 +97,20 @@ _BUILDS_ON = {
     "quic-s2n": "udp",
     "quic-quiche": "udp",
     "dtls": "udp",
+    "restp": "udp",
+    "rasta-tls": "tcp",
 }
-"""By stack: what its packets are, but for TLS over SCTP. For others the node cannot make one that a receiver
-would take for the next."""
+"""By stack: what its packets are, but for TLS over SCTP and ResTP in clear. The node forges the next message
+where it can write its number. Of what is sealed, where it makes noise without keys, the number may be that of
+the true one if that gets as far as the keys: a copy of a chunk of SCTP, with its TSN, does not."""
+_FORGED_OVER = "UDP, TCP, TLS over TCP, DTLS, QUIC, protected ResTP and RaSTA over TLS"
+"""For people: over what the node can do an insertion and a masquerade."""
+_TLS13_RECORD_BYTES = 5 + 1 + 16
+"""Header, content type and tag of a record (RFC 8446, section 5.2; AES-GCM)."""
+_RASTA_BYTES = 8 + 28 + 2
+"""What a frame of RaSTA with one message has beside it and its codes: header of the redundancy layer, header
+of the message, length of the data (docs/guide/rasta.md)."""
+_CHECK_CODE_BYTES = {"a": 0, "b": 4, "c": 4, "d": 2, "e": 2}
 
 
 def _not_none(name: str) -> str:
@@ -357,7 +366,7 @@ def _aim(
         )
     chosen = protocol(flow.protocol)
     stack = chosen.stack
-    below = None if chosen.stack_params.get("transport") == "sctp" else _BUILDS_ON.get(stack)
+    below = _below(chosen, flow)
     forges = section.kind in ("insertion", "masquerade")
     acts_at_end = section.attacker == "in-path-with-keys" and (sealed(stack) or (forges and below is None))
     if flow.options.get("encapsulation") == "ip" and not acts_at_end:
@@ -379,6 +388,25 @@ def _aim(
     towards = between[flow.direction == "up"]
     number = number if isinstance(number, int) else None
     return _Aim(index, flow, stack, below, network, towards, number, section.at, acts_at_end)
+
+
+def _below(chosen: Protocol, flow: FlowSpec) -> str | None:
+    """What the packets are that the node can forge, udp or tcp; None: it can forge none."""
+    params = {**chosen.stack_params, **flow.options}
+    in_clear = chosen.stack == "restp" and params.get("protection") != "protected"
+    return None if in_clear or params.get("transport") == "sctp" else _BUILDS_ON.get(chosen.stack)
+
+
+def _record_bytes(aim: _Aim) -> int:
+    """What the record of a message over TCP has beside it."""
+    if aim.readable:
+        return 0
+    if aim.stack != "rasta-tls":
+        return _TLS13_RECORD_BYTES
+    named = str(aim.flow.options.get("safety_code", "md4-half"))
+    safety_bytes = 0 if named == "none" else 16 if named.endswith("full") else 8
+    check_bytes = _CHECK_CODE_BYTES[str(aim.flow.options.get("check_code", "a"))]
+    return _TLS13_RECORD_BYTES + _RASTA_BYTES + safety_bytes + check_bytes
 
 
 Rule = dict[str, Any]
@@ -440,7 +468,7 @@ def _forged(section: ThreatSection, aim: _Aim, here: str, *, sender: int) -> lis
     if aim.below is None:
         raise UserError(
             f"{here}: the node cannot make a packet of {aim.flow.protocol} that its receiver would take for "
-            f"the next one; '{section.kind}' can be had over {', '.join(_BUILDS_ON)}."
+            f"the next one; '{section.kind}' can be had over {_FORGED_OVER}."
         )
     if section.attacker == "off-path":
         return [_unseen(section, aim, here, sender)]
@@ -451,7 +479,6 @@ def _forged(section: ThreatSection, aim: _Aim, here: str, *, sender: int) -> lis
         {"within": "message", "offset": 8, "hex": struct.pack("<I", sender).hex()},
         {"within": "message", "offset": 24, "hex": struct.pack("<Q", _FORGED_PLACE_MM).hex()},
     ]
-    record = 0 if aim.readable else _TLS13_RECORD_BYTES
     if not aim.readable:
         # Without keys nobody can make more than noise of a record: eight of its last bytes before the tag.
         made = [
@@ -461,7 +488,7 @@ def _forged(section: ThreatSection, aim: _Aim, here: str, *, sender: int) -> lis
                 "hex": struct.pack("<Q", _FORGED_PLACE_MM).hex(),
             }
         ]
-    behind = {"tcp_sequence_plus": aim.message_bytes + record} if aim.below == "tcp" else {}
+    behind = {"tcp_sequence_plus": aim.message_bytes + _record_bytes(aim)} if aim.below == "tcp" else {}
     return [_rule(aim.packets(first_only=True), "insert", packet="matched", set={**behind, "bytes": made})]
 
 

@@ -18,8 +18,10 @@ from gauntlet.studies.summary import MANIFEST, Summary
 from gauntlet.studies.trialled import RECOVERY
 
 STUDY = "en50159"
+REPAIRED = "corruption-repaired"
+"""The act that makes the checksum below a protocol right again."""
 _ACTS = {
-    "corruption": ("corruption", "corruption-two-bits", "corruption-repaired"),
+    "corruption": ("corruption", "corruption-two-bits", REPAIRED),
     "delay": ("delay", "delay-short"),
     "insertion": ("insertion", "insertion-unseen"),
     "masquerade": ("masquerade", "masquerade-unseen"),

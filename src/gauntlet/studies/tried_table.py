@@ -9,13 +9,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gauntlet.defences.compare import NOT_TRIED
-from gauntlet.defences.data import Defences, Protocol
+from gauntlet.defences.compare import FORGED, NOT_TRIED
+from gauntlet.defences.data import Defences, Protocol, Threat
 from gauntlet.defences.terminal import DISCLAIMER
 from gauntlet.evidence.verdict import INVALID, SIGNALLED
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import number
-from gauntlet.studies.tried import Cell, Cells, Outcome, by_act, whose
+from gauntlet.studies.tried import REPAIRED, Cell, Cells, Outcome, by_act, whose
 
 LEGEND = """\
 no, yes    without, with the application's check of number, age and silence
@@ -57,24 +57,34 @@ def _in_short(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iter
     yield Text("Trials that nobody noticed", style="bold")
     for protocol in protocols:
         table.add_row(Text(protocol.name, style="bold"))
-        rows = [
-            row
-            for threat in of.threats
-            for row in _rows(threat.name, cells.get((protocol.id, threat.id), ()))
-        ]
+        rows = [row for threat in of.threats for row in _of_threat(threat, protocol, cells)]
         for row in rows or [(NOT_TRIED,)]:
             table.add_row(f"  {row[0]}", *row[1:])
     yield table
 
 
-def _rows(threat: str, cells: Iterable[Cell]) -> Iterator[tuple[str, ...]]:
+def _of_threat(threat: Threat, protocol: Protocol, cells: Cells) -> Iterator[tuple[str, ...]]:
+    """The rows of a threat's acts, and one that says so where trials have it in the sender's place alone."""
+    yield from (rows := list(_rows(threat.name, cells.get((protocol.id, threat.id), ()), protocol)))
+    if rows and protocol.not_forged and threat.id in FORGED:
+        yield f"{threat.name} on the way", NOT_TRIED
+
+
+def _rows(threat: str, cells: Iterable[Cell], protocol: Protocol) -> Iterator[tuple[str, ...]]:
     """A row for each act of a threat; where several experiments have it, each says which it is."""
     acts = list(by_act(cells))
     for place, (act, experiment, those) in enumerate(acts):
         named = f"  {whose(act) or threat}" if place else f"{threat} {whose(act)}".strip()
+        named += _not_repaired(act, protocol)
         several = sum(act == other for other, *_ in acts) > 1
         said = {cell.freshness: _of(cell) for cell in those}
         yield f"{named} ({experiment})" if several else named, said.get(False, ""), said.get(True, "")
+
+
+def _not_repaired(act: str, protocol: Protocol) -> str:
+    """What the act leaves as it is of the protocol's own codes, in words; mostly nothing."""
+    left = protocol.not_repaired if act == REPAIRED else ""
+    return f", not {left}" if left else ""
 
 
 def _of(cell: Cell) -> str:
@@ -92,8 +102,11 @@ def _whole(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iterato
     for protocol in protocols:
         yield Text(f"{protocol.name}: what trials came to", style="bold")
         those = [cell for threat in threats for cell in _in_order(cells.get((protocol.id, threat), ()))]
-        told = _table(those) if those else Text(f"{NOT_TRIED}.")
+        told = _table(those, protocol) if those else Text(f"{NOT_TRIED}.")
         yield Padding(told, (0, 0, 1, 0))
+        if those and protocol.not_forged:
+            named = " and ".join(it.name.lower() for it in of.threats if it.id in FORGED)
+            yield Padding(Text(f"{NOT_TRIED} on the way: {named}: {protocol.not_forged}."), (0, 0, 1, 0))
     yield Text(f"{LEGEND}\n{DISCLAIMER}", style="dim")
 
 
@@ -103,7 +116,7 @@ def _in_order(cells: Sequence[Cell]) -> list[Cell]:
     return sorted(cells, key=lambda it: (acts.index(it.act), it.experiment))
 
 
-def _table(cells: Iterable[Cell]) -> Table:
+def _table(cells: Iterable[Cell], protocol: Protocol) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("", overflow="fold")
     for name in ("trials", "after", "in time"):
@@ -112,7 +125,7 @@ def _table(cells: Iterable[Cell]) -> Table:
     table.add_column("harms", overflow="fold")
     heading = ""
     for cell in cells:
-        if heading != (heading := _heading(cell)):
+        if heading != (heading := _heading(cell, protocol)):
             table.add_row(heading)
         checked = "yes" if cell.freshness else "no"
         for outcome in cell.outcomes:
@@ -126,10 +139,10 @@ def _table(cells: Iterable[Cell]) -> Table:
     return table
 
 
-def _heading(cell: Cell) -> str:
-    """The act, and where it was played."""
+def _heading(cell: Cell, protocol: Protocol) -> str:
+    """The act, where it was played, and what it leaves as it is."""
     act = "no threat" if cell.act == NONE else cell.act
-    return f"{act} ({cell.experiment})"
+    return f"{act} ({cell.experiment}){_not_repaired(cell.act, protocol)}"
 
 
 def _stops(it: Outcome) -> Iterator[tuple[str, ...]]:
