@@ -14,7 +14,7 @@ from gauntlet.metrics.numbers import listed, number, with_unit
 from gauntlet.metrics.observation import Observation, State, common_limit, restricted
 from gauntlet.metrics.ratios import ratio
 from gauntlet.metrics.registry import registry
-from gauntlet.report.answer.wording import Sentence
+from gauntlet.report.answer.wording import Sentence, capital
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
 from gauntlet.report.tails import Tail, tails
@@ -195,7 +195,7 @@ def _cost(evaluation: Evaluation, taken: Condition, name: Callable[[Condition], 
     found = _ratio(carried[taken], carried[most])
     beside = f"with {name(most)} {number(totals[most] * kpi.shown_factor)}"
     if found is None:
-        return f"{_capital(whose)} has {shown}; {beside}."
+        return f"{capital(whose)} has {shown}; {beside}."
     share = f"{number(100 * (1 - found.value))} %"
     if found.low is not None and found.high is not None and found.low != found.high:
         share += f" [{number(100 * (1 - found.high))} to {number(100 * (1 - found.low))}]"
@@ -203,17 +203,13 @@ def _cost(evaluation: Evaluation, taken: Condition, name: Callable[[Condition], 
     if effect.sure:
         return f"It costs {whose} {share} of its throughput: {shown}; {beside}."
     chance = ", no difference beyond chance or worth telling" if effect.tellable else ""
-    return f"{_capital(whose)} has {shown}; {beside}: {share} less{chance}."
+    return f"{capital(whose)} has {shown}; {beside}: {share} less{chance}."
 
 
 def _ratio(one: Mapping[int, float], other: Mapping[int, float]) -> Mean | None:
     """One over the other by repetition; None where none is shared, or there is no ratio."""
     shared = sorted(one.keys() & other.keys())
     return ratio([one[it] for it in shared], [other[it] for it in shared]).mean if shared else None
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _carried(evaluation: Evaluation, condition: Condition) -> dict[int, float]:

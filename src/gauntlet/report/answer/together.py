@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.numbers import counted, named
 from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued, why_none
-from gauntlet.report.answer.wording import Sentence, under_all
+from gauntlet.report.answer.wording import Sentence, capital, under_all
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
 from gauntlet.report.tails import Tail, tails
@@ -44,7 +44,7 @@ def of_all(parts: Sequence[Evaluation], asked_: Asked) -> list[Sentence]:
         for condition, those in cells.items():
             where = parts[0].label(condition) if parts[0].factors else ""
             names = ", ".join(filter(None, (label if several or not where else "", where)))
-            found.append(Sentence(_capital(names), _told(asked_, those, with_condition=False)))
+            found.append(Sentence(capital(names), _told(asked_, those, with_condition=False)))
     return found
 
 
@@ -67,7 +67,7 @@ def _overview(cells: _Cells, flows: int) -> str:
         f"{_keepers(*who, flows, verb=not place)}{at(part, conditions)}"
         for place, (who, conditions) in enumerate(ordered)
     ]
-    return f"{_capital('; '.join(told))}."
+    return f"{capital('; '.join(told))}."
 
 
 def _keepers(kept: Sequence[str], partly: int, flows: int, *, verb: bool) -> str:
@@ -119,7 +119,3 @@ def _told(asked_: Asked, those: Iterable[tuple[Evaluation, Tail]], *, with_condi
         f"{done} of {flows} finished{counts}",
     ]
     return f"{'; '.join(parts)}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -24,6 +24,11 @@ class Sentence:
         return f"{self.lead} {self.rest}".rstrip()
 
 
+def capital(text: str) -> str:
+    """With a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def under_all(count: int) -> str:
     """Under all so many conditions; nothing to say where there is but one."""
     return {1: "", 2: " under both conditions"}.get(count, f" under all {count} conditions")
