@@ -60,6 +60,22 @@ def test_commands_within_sentences_are_there(document: str, code: str) -> None:
     check_options(shlex.split(code)[1:])
 
 
+def test_experiments_that_documents_play_are_there() -> None:
+    """Those of this folder; a document may tell how to write others."""
+    played = [words for block in SCRIPTS for words in commands(block.text)]
+    played += [shlex.split(code) for _, code in SPANS]
+    files = {
+        word
+        for words in played
+        if words[0] == "gauntlet"
+        for word in words
+        if word.startswith("experiments/")
+    }
+    toml = sorted(file for file in files if file.endswith(".toml"))
+    assert len(toml) > 7
+    assert [file for file in toml if not (ROOT / file).is_file()] == []
+
+
 def test_there_is_something_to_check() -> None:
     shown = [words for block in SCRIPTS for words in commands(block.text) if words[0] == "gauntlet"]
     assert len(shown) > 25

@@ -79,6 +79,15 @@ def test_a_session_before_needs_tickets_and_time() -> None:
         read(('size = "20kB"', 'size = "20kB"\nwarm_up = "1s"'))
 
 
+def test_a_library_without_tickets_is_not_asked_to_resume() -> None:
+    """s2n-quic takes them up only with a feature that it calls unstable."""
+    resumed = ('size = "20kB"', 'size = "20kB"\nresumption = true')
+    bulk = ('"ftp"', '"bulk"')
+    read(bulk, resumed, ("tcp-cubic", "quic-quinn-cubic"))
+    with pytest.raises(UserError, match="key 'resumption' means nothing to quic-s2n-cubic; leave it"):
+        read(bulk, resumed, ("tcp-cubic", "quic-s2n-cubic"))
+
+
 def test_a_bound_on_further_sessions_needs_them() -> None:
     more = 'duration = "9s"\nreopen_after = "1s"\nreopen_most = 2'
     (run,) = read(*WARMED, ('duration = "9s"', more))

@@ -1,7 +1,9 @@
 """Programs of Debian on the line, where they are installed (docs/guide/recipes.md)."""
 
 import json
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ LINE = ("--scenario", "constant", "-p", "rate=5Mbit/s", "-p", "delay=25ms")
 SERVER = ("--server", "iperf3 -s -1")
 
 with_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+with_ditg = pytest.mark.skipif(shutil.which("ITGSend") is None, reason="D-ITG is not installed")
 with_ngtcp2 = pytest.mark.skipif(
     shutil.which("gtlsclient") is None, reason="ngtcp2's client is not installed"
 )
@@ -37,6 +40,33 @@ def test_its_datagrams_arrive_at_the_rate_that_is_asked_for(tmp_path: Path) -> N
     end = json.loads(answer.out)["end"]["sum"]
     assert end["bits_per_second"] == pytest.approx(1e6, rel=0.001)
     assert end["lost_packets"] == 0
+
+
+def of_d_itg(folder: Path, size_bytes: int, packets_a_second: int) -> dict[str, float]:
+    """What D-ITG's receiver says of datagrams at a steady pace."""
+    pace = ["-T", "UDP", "-c", str(size_bytes), "-C", str(packets_a_second), "-t", "10000"]
+    command = ["ITGSend", "-a", "trackside", *pace, "-l", "sent.log"]
+    answer = gauntlet("exec", *LINE, "--server", "exec ITGRecv -l received.log", "--", *command, cwd=folder)
+    assert answer.code == 0, answer.err
+    decoder = ["ITGDec", "received.log"]
+    told = subprocess.run(decoder, capture_output=True, text=True, check=True, cwd=folder).stdout
+    found = re.findall(r"^(\w[\w ]*?) +=\s+([\d.]+)", told.partition("TOTAL RESULTS")[2], re.MULTILINE)
+    return {name: float(value) for name, value in found}
+
+
+@with_ditg
+def test_d_itg_has_what_the_line_leaves_of_its_rate(tmp_path: Path) -> None:
+    told = of_d_itg(tmp_path, 1400, 600)
+    assert told["Average bitrate"] == pytest.approx(5e3 * 1400 / 1428, rel=0.001)
+    assert told["Packets dropped"] > 0, "more was sent than the line takes"
+
+
+@with_ditg
+def test_d_itg_finds_the_delay_of_the_line(tmp_path: Path) -> None:
+    told = of_d_itg(tmp_path, 1000, 25)
+    assert told["Packets dropped"] == 0
+    # The ends have one clock.
+    assert told["Average delay"] == pytest.approx(0.025, rel=0.001)
 
 
 @with_ngtcp2

@@ -102,10 +102,14 @@ def exec_(
           --server 'python3 -m http.server 8000' -- \\
           curl -so /dev/null -w '%{time_total} s\\n' http://trackside:8000/
     """
+    from gauntlet.engine import interactive
+    from gauntlet.experiment.external import NO_RDRAND
+
     first = found(command[0])
-    run, hosts, environment = run_of(
+    run, hosts, own = run_of(
         name, params, start=start, channel_delay=channel_delay, loss=loss, limit=limit, seed=seed
     )
+    environment = {**NO_RDRAND, **own}
     if Path(environment.get("TMPDIR", "")).is_relative_to("/tmp"):
         # What lies there on the host the programs do not have.
         environment["TMPDIR"] = "/tmp"
@@ -115,8 +119,6 @@ def exec_(
         other = "trackside" if side == "train" else "train"
         shell = [found("sh"), "-c", server]
         programs.append(program("server", other, shell, environment, hosts=hosts, wait=False))
-    from gauntlet.engine import interactive
-
     ctx.exit(interactive.run_programs({**run, "programs": programs}, writable=[Path.cwd()], on_output=_show))
 
 
