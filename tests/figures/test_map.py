@@ -30,7 +30,7 @@ def rows(part: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def marks(shown: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for part in shown.get("layer", []):
         found += marks(part, kind) if "layer" in part else [part] if part["mark"]["type"] == kind else []
     return found

@@ -8,10 +8,15 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+from pydantic import Field
 
+from gauntlet.figures.kind import Chart, Kind, Options, Source
 from gauntlet.figures.look import INK, MUTED, PAGE_WIDTH, PALETTE, legend
+from gauntlet.geography import methods, packaged
 from gauntlet.geography.projection import Points, Projection
 from gauntlet.geography.sphere import Place
+from gauntlet.geography.told import told
+from gauntlet.geography.wanted import Wanted
 
 WIDTH = PAGE_WIDTH - 200
 LOWEST, HIGHEST = 260, 560
@@ -111,13 +116,17 @@ class _Ground:
     """Of the first paths of each, the second ones, and so on."""
 
 
-def _map(number: int, title: str, shown: Mapping[str, Any], ground: _Ground) -> alt.LayerChart:
+def _map(
+    number: int, title: str, shown: Mapping[str, Any], ground: _Ground
+) -> alt.LayerChart | alt.FacetChart:
     at, view, names = ground.at, ground.view, ground.names
     on_paths = {node for path in shown["paths"] for node in path["nodes"]}
     taken = [view.box(at[node], " ", "at") for node in on_paths]
-    parts = [_circles(shown, ground.projection, view, taken), _links(ground.links, at, view)]
-    parts += [_nodes(at, set(at) - on_paths, view), *_paths(shown, at, view, names)]
-    parts += [
+    parts = [
+        *_circles(shown, ground.projection, view, taken),
+        _links(ground.links, at, view),
+        _nodes(at, set(at) - on_paths, view),
+        *_paths(shown, at, view, names),
         *_failed(number, shown, at, view, taken),
         *_named(number, shown, at, view, taken),
         *_ruler(view),
@@ -133,9 +142,7 @@ def _map(number: int, title: str, shown: Mapping[str, Any], ground: _Ground) -> 
         subtitleFontSize=12,
         subtitlePadding=4,
     )
-    layers = [part for part in parts if part is not None]
-    layered: alt.LayerChart = alt.layer(*layers).properties(width=WIDTH, height=view.height, title=head)
-    return layered
+    return alt.layer(*parts).properties(width=WIDTH, height=view.height, title=head)
 
 
 def _path_words(name: str, path: Mapping[str, Any]) -> str:
@@ -157,10 +164,10 @@ def _rings(shown: Mapping[str, Any], projection: Projection) -> list[Points]:
 
 def _circles(
     shown: Mapping[str, Any], projection: Projection, view: _View, taken: list[Box]
-) -> alt.LayerChart | None:
+) -> list[alt.Chart]:
     drawn = _rings(shown, projection)
     if not drawn:
-        return None
+        return []
     told = shown["challenge"]["rings"]
     words = [_span(ring["from_s"], ring["to_s"]) for ring in told]
     corners = [
@@ -191,8 +198,7 @@ def _circles(
         .mark_text(dy=14, fontSize=FONT_PX, color=INK)
         .encode(x=view.x(), y=view.y(), text="when:N")
     )
-    both: alt.LayerChart = alt.layer(outline, label)
-    return both
+    return [outline, label]
 
 
 def _links(links: Sequence[Sequence[str]], at: Mapping[str, Points], view: _View) -> alt.Chart:
@@ -263,8 +269,8 @@ def _named(
         sides.setdefault((node in ends, side), []).append(_point(node, at))
     found = []
     for (is_end, side), rows in sides.items():
-        name = {} if is_end else {"name": f"{WIDE}-{number}-{side}"}
-        base = alt.Chart(alt.InlineData(values=rows), **name)
+        name = alt.Undefined if is_end else f"{WIDE}-{number}-{side}"
+        base = alt.Chart(alt.InlineData(values=rows), name=name)
         words = base.mark_text(
             **_SIDES[side],
             fontSize=FONT_PX,
@@ -326,3 +332,27 @@ def _point(node: str, at: Mapping[str, Points]) -> dict[str, Any]:
 def _km(value: float) -> float:
     """As fine as a picture can show."""
     return round(float(value), 1)
+
+
+class MapOptions(Options):
+    """Options in figures.toml: a network, the ends of the paths, how they are found, and a challenge."""
+
+    network: str
+    ends: tuple[str, str]
+    methods: list[str] = Field(min_length=1)
+    count: int = 3
+    apart_km: float = 50.0
+    challenge: str | None = None
+
+
+def _draw(options: MapOptions, _: Source) -> Chart:
+    network = packaged.load(options.network)
+    wanted = Wanted(options.count, options.apart_km)
+    sets = []
+    for method in options.methods:
+        found = methods.find(network, *options.ends, method, wanted)
+        sets.append((method, told(network, [it.path for it in found], options.challenge)))
+    return Chart(options.caption, maps(sets[0][1]["network"], sets))
+
+
+KIND = Kind("map", MapOptions, _draw)

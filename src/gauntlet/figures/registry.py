@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gauntlet.figures import against, arrivals, cdf, curves, delays, link, rates, table
+from gauntlet.figures import against, arrivals, cdf, curves, delays, link, map, rates, table
 from gauntlet.figures.kind import Kind
 
 KINDS: Mapping[str, Kind] = {
@@ -14,6 +14,7 @@ KINDS: Mapping[str, Kind] = {
         curves.KIND,
         delays.KIND,
         link.KIND,
+        map.KIND,
         rates.KIND,
         table.KIND,
     )
