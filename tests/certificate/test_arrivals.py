@@ -51,6 +51,12 @@ def udp(number: int, size: int, *, ports: tuple[int, int] = (40000, 5000), **end
     )
 
 
+def rtp(number: int, size: int) -> bytes:
+    """A datagram with a packet of RTP, `size` bytes with its header."""
+    header = struct.pack(">BBHII", 0x80, 96, number % 2**16, number * 3600 % 2**32, 7)
+    return ip(17, struct.pack(">HHHH", 40000, 5000, 8 + size, 0) + header.ljust(size, b"\0"))
+
+
 def data_chunk(tsn: int, size: int) -> bytes:
     return (struct.pack(">BBHIHHI", 0, 3, 16 + size, tsn % 2**32, 0, 0, 0) + bytes(size)).ljust(
         (16 + size + 3) // 4 * 4, b"\0"
@@ -77,6 +83,7 @@ def seen(
     damaged: bool = False,
     way: Sequence[int] | None = None,
     every_ns: int = 1000,
+    rtp: bool = False,
 ) -> Arrivals:
     """Arrivals of packets that came one after the other, a microsecond apart."""
     rows = np.zeros((len(packets), WIDTH), np.uint8)
@@ -84,7 +91,7 @@ def seen(
         kept = packet[:WIDTH]
         row[: len(kept)] = np.frombuffer(kept, np.uint8)
     ways = np.zeros(len(packets), np.int64) if way is None else np.array(way)
-    payloads = read_payloads(rows, ways, ports)
+    payloads = read_payloads(rows, ways, ports, rtp=rtp)
     times_ns = np.arange(len(packets)) * every_ns
     return arrivals(payloads, times_ns, numbered_datagrams=numbered, damaged=damaged)
 
@@ -162,6 +169,27 @@ def test_numbered_datagrams_are_known_by_their_number() -> None:
     found = seen([udp(5, 100), udp(4, 100), udp(5, 100), udp(9, 100)], numbered=True)
     assert found.total_bytes == 300
     assert found.datagram_ns(np.array([4, 5, 6, 9])).tolist() == [1000, 0, NEVER, 3000]
+
+
+def test_packets_of_rtp_are_known_beyond_the_sixteen_bits_of_their_numbers() -> None:
+    # The 16 bits begin anew twice. Packets change places there, and one comes twice.
+    numbers = [0, 30_000, 60_000, 65_536, 65_535, 65_536, 90_000, 120_000, 131_071, 131_073, 131_072]
+    found = seen([rtp(number, 112) for number in numbers], numbered=True, rtp=True)
+    assert found.total_bytes == 112 * 10
+    places = np.array([0, 65_535, 65_536, 131_071, 131_072, 131_073, 1])
+    assert found.datagram_ns(places).tolist() == [0, 4000, 3000, 8000, 10_000, 9000, NEVER]
+
+
+def test_which_flows_carry_rtp_and_which_give_messages_up() -> None:
+    def claims(stack: str, app: str, app_params: dict[str, Any], **stack_params: Any) -> Claims:
+        planned = {"stack": stack, "app": app, "app_params": app_params, "stack_params": stack_params}
+        return Claims({}, planned, None, None)
+
+    assert claims("udp", "video", {}).rtp and claims("udp", "voip", {"codec": "g711"}).rtp
+    assert not claims("udp", "voip", {"duration_s": 1.0}).rtp
+    reliable, partial = claims("sctp", "cbr", {}), claims("sctp", "cbr", {}, lifetime_s=0.16)
+    assert (reliable.partial, reliable.in_order) == (False, True)
+    assert (partial.partial, partial.in_order) == (True, False)
 
 
 def test_other_datagrams_are_summed_with_their_repetitions() -> None:

@@ -47,6 +47,35 @@ def test_delay_up_to_a_tenth_of_a_second_costs_nothing() -> None:
     assert voip.delay_impairment(0.2) == pytest.approx(3.0446, abs=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("delay_s", "impairment"),
+    # X = log2(T / 100 ms) is 0, 1, 2 and 3. At 3: 25 (730^(1/6) - 3 2^(1/6) + 2).
+    [(0.1, 0.0), (0.2, 3.04), (0.4, 24.07), (0.8, 40.83)],
+)
+def test_delay_impairs_by_the_equation_of_the_recommendation(delay_s: float, impairment: float) -> None:
+    assert voip.delay_impairment(delay_s) == pytest.approx(impairment, abs=0.02)
+
+
+def test_without_impairments_the_rating_is_the_default_of_the_recommendation() -> None:
+    # G.107: R = 93.2 with all parameters at their defaults, which is a score of 4.41.
+    assert voip.opinion_score(voip.BASIC_RATING) == pytest.approx(4.41, abs=0.005)
+
+
+def test_one_percent_lost_costs_g711_with_concealment_little() -> None:
+    # G.113, Appendix I: Ie 0, Bpl 25.1. 95 / (1 + 25.1) is 3.64.
+    assert voip.loss_impairment(1.0, 1.0) == pytest.approx(3.64, abs=0.005)
+
+
+def test_opus_has_no_score_on_the_scale_of_telephone_speech() -> None:
+    sent = [0.02 * number for number in range(100)]
+    call = _call(sent, [instant + 0.03 for instant in sent])
+    call.plan["app_params"]["codec"] = "opus"
+    assert voip.mos(call) is None
+    assert voip.lost_ratio(call) == 0.0
+    call.plan["app_params"]["codec"] = "g711"
+    assert voip.mos(call) == pytest.approx(4.36, abs=0.05)
+
+
 def test_a_quarter_lost_at_random_costs_half_of_everything() -> None:
     assert voip.loss_impairment(25.1, 1.0) == pytest.approx(47.5)
     assert voip.loss_impairment(0, 1.0) == 0

@@ -1,6 +1,7 @@
 //! What each half of a flow notes down: which message went when, which message came when.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use transports::secure::RecordMap;
@@ -42,8 +43,12 @@ pub struct Sent {
     pub(crate) instants_ns: Vec<i64>,
     /// The latest instant.
     pub(crate) last_ns: Option<i64>,
+    /// The size of each message, where they have no common one; empty when only totals are kept.
+    pub(crate) sizes_bytes: Vec<u32>,
     /// Objects, by their number, as far as the sender knows of them.
     pub(crate) exchanges: Vec<Exchange>,
+    /// Of each object the messages that it is made of, by their numbers; empty where the receiver tells of objects itself.
+    pub(crate) parts: Vec<Range<u32>>,
     keep: bool,
 }
 
@@ -62,6 +67,14 @@ impl Sent {
         if self.keep {
             self.instants_ns.resize(self.messages as usize, t_ns);
         }
+    }
+
+    /// Notes one message of a flow whose messages have no common size.
+    pub(crate) fn note_sized(&mut self, size_bytes: u32, t_ns: i64) {
+        if self.keep {
+            self.sizes_bytes.push(size_bytes);
+        }
+        self.note(1, u64::from(size_bytes), t_ns);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What both halves of a flow noted, put together: its outcome, its messages, its objects.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use transports::secure::RecordMap;
@@ -80,8 +81,15 @@ impl FlowReport {
             established_ns = first.and_then(|exchange| exchange.secured_ns).or(transport_established_ns);
             finished_ns = asked.iter().filter_map(|exchange| exchange.completed_ns).max();
             asked
-        } else {
+        } else if sent.parts.is_empty() {
             whole_exchanges(&mut sent, &received)
+        } else {
+            let mut exchanges = std::mem::take(&mut sent.exchanges);
+            // Instants that a capture is to tell come later.
+            if instants != DeliveryInstants::Wire {
+                put_together(&mut exchanges, &sent.parts, &received);
+            }
+            exchanges
         };
         // Where each message has a session of its own, one that fails is its own outcome and not the flow's; and where
         // another session follows, what the one before had not delivered is lost.
@@ -155,10 +163,17 @@ impl FlowReport {
                 "the receiver had bytes before the capture shows their arrival: it is not of this run, or lost packets",
             ));
         }
-        let size = u64::from(self.sent.message_bytes);
-        for (seq, received_ns) in (1..).zip(&mut self.received.instants_ns) {
-            *received_ns = instant_ns((seq * size).min(self.received.bytes)).unwrap_or(NEVER);
+        let received_bytes = self.received.bytes;
+        let mut end = 0;
+        for (index, received_ns) in self.received.instants_ns.iter_mut().enumerate() {
+            end += self
+                .sent
+                .sizes_bytes
+                .get(index)
+                .map_or(u64::from(self.sent.message_bytes), |size| (*size).into());
+            *received_ns = instant_ns(end.min(received_bytes)).unwrap_or(NEVER);
         }
+        put_together(&mut self.exchanges, &self.sent.parts, &self.received);
         self.result.arrived_on_the_wire(first_ns, last_ns);
         Ok(())
     }
@@ -173,10 +188,10 @@ impl FlowReport {
     pub fn messages(&self) -> impl Iterator<Item = Message> + '_ {
         let size = u64::from(self.sent.message_bytes);
         self.sent.instants_ns.iter().enumerate().map(move |(index, sent_ns)| {
-            let before = index as u64 * size;
+            let of_common_size = || size.min(self.sent.bytes - index as u64 * size) as u32;
             Message {
                 seq: index as u32,
-                size_bytes: size.min(self.sent.bytes - before) as u32,
+                size_bytes: self.sent.sizes_bytes.get(index).copied().unwrap_or_else(of_common_size),
                 sent_ns: *sent_ns,
                 received_ns: self.received.instants_ns.get(index).copied().filter(|at| *at != NEVER),
             }
@@ -236,6 +251,19 @@ fn whole_exchanges(sent: &mut Sent, received: &Received) -> Vec<Exchange> {
     exchanges
 }
 
+/// Objects that are made of several messages: each is there when all of its messages are.
+fn put_together(exchanges: &mut [Exchange], parts: &[Range<u32>], received: &Received) {
+    for (exchange, part) in exchanges.iter_mut().zip(parts) {
+        let arrived = |seq: u32| received.instants_ns.get(seq as usize).copied().filter(|at| *at != NEVER);
+        let instants: Vec<i64> = part.clone().filter_map(arrived).collect();
+        exchange.first_byte_ns = instants.iter().min().copied();
+        exchange.completed_ns = instants.iter().max().copied().filter(|_| instants.len() == part.len());
+        if exchange.completed_ns.is_none() {
+            exchange.outcome = "it never arrived whole".to_owned();
+        }
+    }
+}
+
 fn first_failure(exchanges: &[Exchange]) -> Option<Failure> {
     exchanges.first().map(|exchange| Failure::new(exchange.outcome.clone()))
 }
@@ -257,6 +285,21 @@ fn missing(service: Service, sent: &Sent, received: &Received) -> Option<Failure
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::OK;
+
+    #[test]
+    fn an_object_is_whole_with_the_last_of_its_messages() {
+        let mut received = Received::new(true);
+        for (seq, t_ns) in [(0, 30), (1, 20), (3, 50), (5, 70)] {
+            received.note_numbered(seq, 100, t_ns);
+        }
+        let begun = |requested_ns| Exchange::begun("P".to_owned(), 200, requested_ns, OK.to_owned());
+        let mut exchanges = [begun(1), begun(2), begun(3), begun(4)];
+        put_together(&mut exchanges, &[0..2, 2..4, 5..6, 6..8], &received);
+        let ends = exchanges.each_ref().map(|exchange| (exchange.first_byte_ns, exchange.completed_ns));
+        assert_eq!(ends, [(Some(20), Some(30)), (Some(50), None), (Some(70), Some(70)), (None, None)]);
+        assert_eq!(exchanges.each_ref().map(Exchange::failed), [false, true, false, true]);
+    }
 
     /// A message is genuine only with the content and the time stamp that it was sent with.
     #[test]

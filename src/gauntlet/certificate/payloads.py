@@ -25,6 +25,7 @@ _PORTS_AT = {RESTP: 8}
 flags and lengths (docs/restp-spec.md, chapter 2)."""
 
 _IPV6_FRAGMENT = 44
+_UDP_HEADER_BYTES = 8
 _SCTP_HEADER_BYTES, _DATA_HEADER_BYTES, _CHUNK_DATA = 12, 16, 0
 
 
@@ -102,10 +103,11 @@ class _Transport:
         return _Transport(self.rows[chosen], self.part[chosen], self.length[chosen])
 
 
-def read_payloads(inner: Bytes, way: Ints, ports: Ports) -> Payloads:
+def read_payloads(inner: Bytes, way: Ints, ports: Ports, *, rtp: bool = False) -> Payloads:
     """The payload of packets (rows of captured bytes from the inner IP header on) between a flow's addresses.
 
-    `way` numbers the pair of addresses of each packet.
+    `way` numbers the pair of addresses of each packet. Datagrams are numbered as Gauntlet's own, or with
+    `rtp` as RTP's.
     """
     unread = np.zeros(len(inner), np.int64)
     pieces: dict[int, Pieces] = {}
@@ -125,7 +127,7 @@ def read_payloads(inner: Bytes, way: Ints, ports: Ports) -> Payloads:
         if protocol == TCP:
             found = _tcp(mine, session + (way[mine.rows] << 32))
         elif protocol == UDP:
-            found = _udp(mine, session)
+            found = _udp(mine, session, rtp=rtp)
         else:
             found = _sctp(mine, session, unread)
         pieces[protocol] = found
@@ -165,11 +167,22 @@ def _tcp(packets: _Transport, session: Ints) -> Pieces:
     return Pieces(packets.rows[kept], session[kept], sequence[kept], length[kept], opens[kept])
 
 
-def _udp(packets: _Transport, session: Ints) -> Pieces:
-    # Gauntlet's own datagrams begin with the number of their message, 32 bits little endian.
-    number = packets.part[:, 8:12].copy().view("<u4")[:, 0].astype(np.int64)
+def _udp(packets: _Transport, session: Ints, *, rtp: bool) -> Pieces:
+    if rtp:
+        number = _unwrapped_16(packets.word(_UDP_HEADER_BYTES + 2, 2))
+    else:
+        # Gauntlet's own datagrams begin with the number of their message, 32 bits little endian.
+        number = packets.part[:, 8:12].copy().view("<u4")[:, 0].astype(np.int64)
     none = np.zeros(len(packets.rows), np.bool_)
     return Pieces(packets.rows, session, number, packets.length - 8, none)
+
+
+def _unwrapped_16(sequence: Ints) -> Ints:
+    """RTP's numbers, which begin at 0, without their jumps from 2^16 - 1 to 0 (RFC 3550, appendix A.1): each
+    is less than 2^15 from the one that arrived before it.
+    """
+    steps = np.diff(sequence, prepend=0)
+    return np.cumsum((steps + (1 << 15)) % (1 << 16) - (1 << 15))
 
 
 def _sctp(packets: _Transport, session: Ints, unread: Ints) -> Pieces:

@@ -51,7 +51,17 @@ class Claims:
     def in_order(self) -> bool:
         """Whether message k cannot be read before all bytes of the messages before it have arrived."""
         streams = int(self.planned.get("stack_params", {}).get("streams", 1))
-        return self.stack in _BYTE_STREAMS and streams == 1
+        return self.stack in _BYTE_STREAMS and streams == 1 and not self.partial
+
+    @property
+    def partial(self) -> bool:
+        """Whether its transport keeps messages apart and gives up those that are too old."""
+        return self.stack == "sctp" and self.planned.get("stack_params", {}).get("lifetime_s") is not None
+
+    @property
+    def rtp(self) -> bool:
+        """Whether its messages are packets of RTP."""
+        return self.planned.get("app") == "video" or "codec" in self.planned.get("app_params", {})
 
     @cached_property
     def ports(self) -> Ports:
@@ -185,7 +195,8 @@ def seen_at(
     if len(times) > 1:
         order = np.argsort(time_ns, kind="stable")
         time_ns, inner, way = time_ns[order], inner[order], way[order]
-    payloads = read_payloads(inner, way, claims.ports.reversed if backward else claims.ports)
+    ports = claims.ports.reversed if backward else claims.ports
+    payloads = read_payloads(inner, way, ports, rtp=claims.rtp)
     numbered = claims.stack == "udp"
     return Seen(links, arrivals(payloads, time_ns, numbered_datagrams=numbered, damaged=damaged))
 

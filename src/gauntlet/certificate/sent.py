@@ -23,7 +23,7 @@ from gauntlet.certificate.seen import AT_SENDER, Claims, Ints, Seen, seen_at
 _PLAIN_STREAMS = frozenset({"tcp", "sctp"})
 """Stacks that carry the bytes that the application hands over, each with a number, and none of their own."""
 
-_PLAIN_APPS = frozenset({"cbr", "bulk", "voip", "periodic", "safety"})
+_PLAIN_APPS = frozenset({"cbr", "bulk", "voip", "video", "periodic", "safety"})
 """Applications that put nothing but their messages into a stream."""
 
 
@@ -138,11 +138,8 @@ class _Unjudged:
 def _judging(flow: Sending, capture: Capture | None) -> Seen | _Unjudged:
     """What the first taps show, if that can be held against what was handed over."""
     claims = flow.claims
-    in_a_stream = claims.stack in _PLAIN_STREAMS and claims.planned.get("app") in _PLAIN_APPS
-    if claims.stack != "udp" and not in_a_stream:
-        return _Unjudged("they do not show where a message of this transport or application begins")
-    if claims.planned.get("app_params", {}).get("threat") is not None:
-        return _Unjudged("an attacker with the sender's keys stands between application and transport")
+    if (why := _hidden(claims)) is not None:
+        return _Unjudged(why)
     seen = seen_at(AT_SENDER, claims, flow.ways, capture, damaged=flow.damaged)
     if isinstance(seen, str):
         return _Unjudged(f"the record lacks {seen}", seen)
@@ -151,6 +148,18 @@ def _judging(flow: Sending, capture: Capture | None) -> Seen | _Unjudged:
     if seen.arrivals.unread_bytes:
         return _Unjudged("the captured part of them is too short")
     return seen
+
+
+def _hidden(claims: Claims) -> str | None:
+    """Why packets cannot show what was handed over, whatever was captured of them; None where they can."""
+    in_a_stream = claims.stack in _PLAIN_STREAMS and claims.planned.get("app") in _PLAIN_APPS
+    if claims.partial:
+        return "a message that grew too old in the sender's own queue never enters the network"
+    if claims.stack != "udp" and not in_a_stream:
+        return "they do not show where a message of this transport or application begins"
+    if claims.planned.get("app_params", {}).get("threat") is not None:
+        return "an attacker with the sender's keys stands between application and transport"
+    return None
 
 
 _Judged = tuple[str | None, dict[str, Any], dict[str, Any]]

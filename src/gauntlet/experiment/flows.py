@@ -170,6 +170,10 @@ def _flow(
         kind=section.kind,
         bound_s=section.bound,
         freshness=section.freshness,
+        codec=section.codec,
+        frame_rate_hz=section.frame_rate,
+        gop_frames=section.gop,
+        playout_s=section.playout,
         warm_up_s=section.warm_up,
         reopen_after_s=section.reopen_after,
         reopen_most=section.reopen_most,
@@ -216,11 +220,15 @@ def _rate_bps(
     """What is offered: a reliable stack that is to send what the line can carry at best sends all it can.
 
     An on-off source with a number for its rate keeps to it, above the line's best too: its pauses make up
-    for it.
+    for it. So does video, which is no greedy source at any rate.
     """
     if section.rate is None:
         return None
-    if section.mean_off is not None and section.rate != "max":
+    if section.app == "video" and section.rate == "max":
+        raise UserError(
+            "the application 'video' needs a number for its 'rate'; a source has a bit rate of its own."
+        )
+    if (section.mean_off is not None or section.app == "video") and section.rate != "max":
         return int(section.rate)
     line_bps = round(max_rate_bps(direction))
     rate = line_bps if section.rate == "max" else int(section.rate)

@@ -226,6 +226,16 @@ _ALL = (
     _tfo("cubic", "CUBIC"),
     _tfo("reno", "Reno"),
     Protocol("sctp", "SCTP", "sctp", options=_options("sctp")),
+    # A message that is older than 160 ms is sent no more: the delay up to which a packet of a call is in time
+    # (gauntlet.metrics.kpis.voip).
+    Protocol(
+        "sctp-partial",
+        "SCTP partial",
+        "sctp",
+        MappingProxyType({"lifetime_s": 0.16}),
+        _options("sctp") - {"streams"},
+        reliable=False,
+    ),
     Protocol("udp", "UDP", "udp", options=_options("udp"), reliable=False),
     _mptcp("cubic", "CUBIC"),
     _mptcp("bbr", "BBR"),

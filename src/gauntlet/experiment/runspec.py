@@ -53,6 +53,14 @@ class FlowSpec:
     """Of safety messages: the age from which on one is late."""
     freshness: bool | None = None
     """Of safety messages: whether their receiver checks numbers, age and silence; None: yes."""
+    codec: str | None = None
+    """Of a call over RTP; None: its packets have no header of RTP."""
+    frame_rate_hz: float | None = None
+    """Of video; None: as usual."""
+    gop_frames: int | None = None
+    """Of video: frames from one I frame to the next; None: as usual."""
+    playout_s: float | None = None
+    """Of video: how long after its capture a frame is shown; None: as usual."""
     warm_up_s: float | None = None
     """Of safety messages: so long before its start a session without messages is opened, which the flow's own
     resumes; None: there is none."""
@@ -176,6 +184,10 @@ class RunSpec:
             "kind",
             "bound_s",
             "freshness",
+            "codec",
+            "frame_rate_hz",
+            "gop_frames",
+            "playout_s",
             *of_sessions,
             "threat",
             "judge",

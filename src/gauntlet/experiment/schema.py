@@ -201,6 +201,14 @@ class FlowSection(Strict):
     sessions: int | None = Field(default=None, ge=2, le=MOST_SESSIONS)
     """Of safety and periodic: so many alike side by side, each beginning at a drawn place of the interval;
     None: one."""
+    codec: Literal["g711", "opus"] | None = None
+    """Of voip: what makes the packets of RTP; None: speech of G.711 without RTP's header."""
+    frame_rate: float | None = Field(default=None, ge=0.1, le=1000)
+    """Of video, frames a second; None: 25."""
+    gop: int | None = Field(default=None, ge=1)
+    """Of video: frames from one I frame to the next; None: 25."""
+    playout: Duration | None = None
+    """Of video: how long after its capture a frame is shown; None: 160 ms."""
     connection: Literal["kept", "fresh"] | None = None
     """Of periodic messages; None: kept."""
     pages: int | None = Field(default=None, ge=1, le=10_000)

@@ -102,7 +102,29 @@ def _files_params(flow: FlowSpec) -> dict[str, Any]:
 
 
 def _voip_params(flow: FlowSpec) -> dict[str, Any]:
-    return {"duration_s": flow.duration_s}
+    params = {"duration_s": flow.duration_s}
+    return params if flow.codec is None else {**params, "codec": flow.codec}
+
+
+FRAME_RATE_HZ = 25.0
+"""Of video, where the file names none."""
+VIDEO_PACKET_BYTES = 1100
+"""The longest packet of video with RTP's header: it fits a datagram of QUIC before that has found out that
+the path takes more than 1,200 bytes (RFC 9000, section 14.1)."""
+PLAYOUT_S = 0.16
+"""How long after its capture a frame of video is shown, where the file does not say: the delay up to which a
+packet of a call is in time (gauntlet.metrics.kpis.voip)."""
+
+
+def _video_params(flow: FlowSpec) -> dict[str, Any]:
+    params = {
+        "rate_bps": flow.rate_bps,
+        "duration_s": flow.duration_s,
+        "frame_rate_hz": flow.frame_rate_hz or FRAME_RATE_HZ,
+        "packet_bytes": VIDEO_PACKET_BYTES,
+        "playout_s": flow.playout_s or PLAYOUT_S,
+    }
+    return params if flow.gop_frames is None else {**params, "gop_frames": flow.gop_frames}
 
 
 LONGEST_PAGE_S = 600.0
@@ -184,7 +206,14 @@ _ALL = (
         _safety_params,
         _longest_of_duration_s,
     ),
-    App("voip", ("duration",), (), _voip_params, _longest_of_duration_s),
+    App("voip", ("duration",), ("codec",), _voip_params, _longest_of_duration_s),
+    App(
+        "video",
+        ("rate", "duration"),
+        ("frame_rate", "gop", "playout"),
+        _video_params,
+        _longest_of_duration_s,
+    ),
     App("web", (), ("pages", "page"), _web_params, _web_longest_s),
     App(
         "page",

@@ -31,6 +31,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "tfo-cubic": Drawn("#3288BD", "circle", _DASHED),
         "tfo-reno": Drawn("#66C2A5", "triangle-up", _DASHED),
         "sctp": Drawn("#CC79A7", "diamond", _DASH_DOT),
+        "sctp-partial": Drawn("#8E4585", "diamond", _DOTTED),
         "udp": Drawn("#666666", "cross", _SOLID),
         "mptcp-cubic": Drawn("#56B4E9", "triangle-down", _SOLID),
         "mptcp-bbr": Drawn("#E69F00", "triangle-right", _DASHED),

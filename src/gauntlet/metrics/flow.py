@@ -83,12 +83,20 @@ class FlowData:
         )
 
     @property
+    def goes_on(self) -> bool:
+        """Whether its objects are those of a source that goes on for a time, whatever becomes of single ones:
+        messages at an interval, frames at a rate.
+        """
+        params = self.plan.get("app_params", {})
+        return "interval_s" in params or "frame_rate_hz" in params
+
+    @property
     def completed(self) -> bool:
         """Whether it did what it was to do: no failure, and all of a transfer, a page or files came."""
         if self.record.get("outcome", "ok") != "ok":
             return False
         params = self.plan.get("app_params", {})
-        if self.exchanges and "interval_s" not in params:
+        if self.exchanges and not self.goes_on:
             return all(exchange["outcome"] == "ok" for exchange in self.exchanges)
         return self.complete if params.get("size_bytes") is not None else True
 

@@ -15,6 +15,7 @@ JUDGED_BY = {
     "web": "page_load_time_s",
     "periodic": "message_delay_with_setup_s",
     "voip": "voip_mos",
+    "video": "video_quality",
 }
 """What flows of an application are judged by first; all others by what they make of the line."""
 

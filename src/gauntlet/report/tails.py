@@ -22,7 +22,7 @@ from gauntlet.metrics.steps import Floats
 from gauntlet.report.evaluation import Evaluation, Row
 from gauntlet.report.factors import Condition
 
-_PACED = frozenset({"cbr", "vbr", "voip"})
+_PACED = frozenset({"cbr", "vbr", "voip", "video"})
 """Applications whose delay is felt, where they do not send all they can."""
 
 WORDS = (

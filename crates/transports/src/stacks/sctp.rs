@@ -1,5 +1,8 @@
 //! SCTP, one-to-one style: an association that carries messages in order on one or more streams, between one or more
 //! addresses of each end (*homes*). With several it sends over the first as long as that answers.
+//!
+//! With a lifetime it is partially reliable (the timed reliability of RFC 3758): a message that is older is sent no more, neither
+//! for the first time nor again, and no message waits for an earlier one.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -17,7 +20,7 @@ use crate::http::stream::{StreamCarrier, TlsEnds};
 use crate::kernel::datagram::no_stamp;
 use crate::kernel::socket::{self, size_buffers};
 use crate::opening::Opening;
-use crate::params::{Buffers, parse_params};
+use crate::params::{Buffers, nanoseconds, parse_params};
 use crate::peers::{broken, ended_by_the_other_side};
 use crate::sample::SocketSample;
 use crate::session::{Guarded, Session, bound_receive, bound_send};
@@ -36,6 +39,8 @@ pub(super) struct Params {
     streams: u16,
     #[serde(default = "one")]
     homes: u16,
+    /// How old a message may be that is still sent; none: as old as it gets.
+    lifetime_s: Option<f64>,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
 }
@@ -53,6 +58,7 @@ pub(crate) struct Sctp {
     nodelay: bool,
     streams: u16,
     homes: u16,
+    lifetime_ms: Option<u32>,
     buffers: Buffers,
 }
 
@@ -63,12 +69,41 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
 /// Most homes of one end: as many as MPTCP may have; more than any network here.
 const MOST_HOMES: u16 = 8;
 
+/// The shortest lifetime: the kernel counts them in milliseconds.
+const SHORTEST_LIFETIME_S: f64 = 1e-3;
+
 /// Socket options of linux/sctp.h.
 const SCTP_INITMSG: libc::c_int = 2;
 const SCTP_NODELAY: libc::c_int = 3;
 const SCTP_STATUS: libc::c_int = 14;
+const SCTP_DEFAULT_SNDINFO: libc::c_int = 34;
 const SCTP_SOCKOPT_BINDX_ADD: libc::c_int = 100;
 const SCTP_GET_ASSOC_STATS: libc::c_int = 112;
+const SCTP_DEFAULT_PRINFO: libc::c_int = 114;
+
+/// Of `snd_flags`: a message waits for no other.
+const SCTP_UNORDERED: u16 = 1;
+/// Of `pr_policy`: given up by its age, in milliseconds.
+const SCTP_PR_SCTP_TTL: u16 = 0x10;
+
+/// `struct sctp_sndinfo`.
+#[repr(C)]
+struct SendInfo {
+    stream: u16,
+    flags: u16,
+    payload_protocol: u32,
+    context: u32,
+    association: i32,
+}
+
+/// `struct sctp_default_prinfo`.
+#[repr(C)]
+struct DefaultReliability {
+    association: i32,
+    value: u32,
+    policy: u16,
+    padding: u16,
+}
 
 /// `struct sctp_initmsg`.
 #[repr(C)]
@@ -119,6 +154,12 @@ struct AssociationStats {
 unsafe impl Plain for InitMessage {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
+unsafe impl Plain for SendInfo {}
+// SAFETY: as above, with its padding spelt out.
+#[allow(unsafe_code)]
+unsafe impl Plain for DefaultReliability {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
 unsafe impl Plain for Status {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
@@ -127,7 +168,7 @@ unsafe impl Plain for AssociationStats {}
 impl Sctp {
     /// SCTP as `params` of the stack `owner` describe it.
     pub(crate) fn parse(owner: &str, params: &Map<String, Value>) -> Result<Self, SpecError> {
-        let Params { nodelay, streams, homes, send_buffer_bytes, receive_buffer_bytes } =
+        let Params { nodelay, streams, homes, lifetime_s, send_buffer_bytes, receive_buffer_bytes } =
             parse_params("stack_params", owner, params)?;
         if streams == 0 {
             return Err(SpecError::new(format!("`stack_params` of `{owner}`: `streams` must be at least 1")));
@@ -137,8 +178,16 @@ impl Sctp {
                 "`stack_params` of `{owner}`: `homes` is {homes}; it must be from 1 to {MOST_HOMES}"
             )));
         }
+        let lifetime_ns =
+            lifetime_s.map(|given| nanoseconds("lifetime_s", given, SHORTEST_LIFETIME_S)).transpose()?;
+        if lifetime_ns.is_some() && streams > 1 {
+            return Err(SpecError::new(format!(
+                "`stack_params` of `{owner}`: with a `lifetime_s` no message waits for another, so `streams` must be 1"
+            )));
+        }
+        let lifetime_ms = lifetime_ns.map(|ns| u32::try_from(ns / 1_000_000).unwrap_or(u32::MAX));
         let buffers = Buffers::new(send_buffer_bytes, receive_buffer_bytes)?;
-        Ok(Self { nodelay, streams, homes, buffers })
+        Ok(Self { nodelay, streams, homes, lifetime_ms, buffers })
     }
 
     /// Over how many streams messages are spread.
@@ -178,9 +227,21 @@ impl Sctp {
         options::set(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_INITMSG, &init)
             .and_then(|()| options::set(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_NODELAY, &nodelay))
             .or_failure("the SCTP socket could not be set up")?;
+        if let Some(lifetime_ms) = self.lifetime_ms {
+            give_up_after(&socket, lifetime_ms).or_failure("SCTP could not be made partially reliable")?;
+        }
         size_buffers(&socket, self.buffers)?;
         Ok(socket)
     }
+}
+
+/// Has a socket's association send no message that is older, and none in its turn.
+fn give_up_after(socket: &Socket, lifetime_ms: u32) -> std::io::Result<()> {
+    let send = SendInfo { stream: 0, flags: SCTP_UNORDERED, payload_protocol: 0, context: 0, association: 0 };
+    let reliability =
+        DefaultReliability { association: 0, value: lifetime_ms, policy: SCTP_PR_SCTP_TTL, padding: 0 };
+    options::set(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_DEFAULT_SNDINFO, &send)?;
+    options::set(socket.as_fd(), libc::IPPROTO_SCTP, SCTP_DEFAULT_PRINFO, &reliability)
 }
 
 impl Stack for Sctp {
@@ -189,7 +250,10 @@ impl Stack for Sctp {
     }
 
     fn service(&self) -> Service {
-        Service::Messages { streams: self.streams }
+        match self.lifetime_ms {
+            None => Service::Messages { streams: self.streams },
+            Some(_) => Service::Datagrams,
+        }
     }
 
     fn carriage(&self) -> Option<Carriage> {
@@ -205,9 +269,10 @@ impl Stack for Sctp {
     }
 
     fn http(&self) -> Result<Option<&dyn HttpCarrier>, SpecError> {
-        if self.streams > 1 {
+        if self.streams > 1 || self.lifetime_ms.is_some() {
             return Err(SpecError::new(
-                "`page` over `sctp` needs everything in order, so `streams` of `stack_params` must be 1",
+                "`page` over `sctp` needs everything, and in order, so `streams` of `stack_params` must be 1 and \
+                 `lifetime_s` left out",
             ));
         }
         Ok(Some(self))

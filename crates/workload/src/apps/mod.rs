@@ -8,9 +8,11 @@ mod on_off;
 mod paced;
 mod page;
 mod periodic;
+mod rtp;
 mod safety;
 mod timetable;
 mod vbr;
+mod video;
 mod voip;
 mod web;
 mod web_pages;
@@ -32,6 +34,7 @@ const REGISTRY: &[(&str, Names, Build)] = &[
     ("vbr", parameters::<vbr::Params>, vbr::build),
     ("periodic", parameters::<periodic::Params>, periodic::build),
     ("safety", parameters::<safety::Params>, safety::build),
+    ("video", parameters::<video::Params>, video::build),
     ("voip", parameters::<voip::Params>, voip::build),
     ("web", parameters::<web::Params>, web::build),
     ("page", parameters::<page::Params>, page::build),

@@ -12,3 +12,4 @@ mod restp;
 mod safety;
 mod specs;
 mod tls;
+mod video;

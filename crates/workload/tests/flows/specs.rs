@@ -20,6 +20,15 @@ fn vbr(key: &str, value: f64) -> Value {
     params
 }
 
+/// Parameters of `video` of which one is another.
+fn video(key: &str, value: Value) -> Value {
+    let mut params = json!({
+        "rate_bps": 1e6, "duration_s": 60, "frame_rate_hz": 25, "packet_bytes": 1100, "playout_s": 0.16
+    });
+    params[key] = value;
+    params
+}
+
 /// The sentence about a flow of this application of which the value at `pointer` is another one.
 fn sentence(app: &str, pointer: &str, value: Value) -> String {
     let mut changed = flow();
@@ -36,6 +45,38 @@ fn sentence(app: &str, pointer: &str, value: Value) -> String {
 fn the_flow_of_the_plan_format_is_right() {
     let spec: FlowSpec = serde_json::from_value(flow()).expect("every key is known");
     assert!(spec.check().is_ok());
+}
+
+#[test]
+fn what_is_wrong_with_a_call_over_rtp_is_named() {
+    let cases = [
+        ("rate_bps", json!(-1), "`rate_bps` is -1"),
+        ("frame_rate_hz", json!(0), "`frame_rate_hz` is 0; it must be from 0.1"),
+        ("gop_frames", json!(0), "`gop_frames` is 0"),
+        ("i_to_p", json!(0.5), "`i_to_p` is 0.5; it must be from 1"),
+        ("packet_bytes", json!(20), "`packet_bytes` is 20; it must be from 64"),
+        ("playout_s", json!(-1), "`playout_s` is -1"),
+        ("duration_s", json!(1e7), "packets; there may be 10000000"),
+    ];
+    for (key, value, word) in cases {
+        let found = sentence("video", "/app_params", video(key, value));
+        assert!(found.contains(word) && found.contains("flow f0"), "{found}");
+    }
+    let odd = json!({"duration_s": 1, "codec": "g711", "interval_s": 0.03});
+    assert!(sentence("voip", "/app_params", odd).contains("leave `message_size_bytes` and `interval_s` out"));
+    let long = json!({"duration_s": 1e6, "codec": "opus"});
+    assert!(sentence("voip", "/app_params", long).contains("50000000 packets"));
+}
+
+#[test]
+fn sctp_that_gives_messages_up_has_one_stream() {
+    let spec = json!({
+        "id": "f0", "stack": "sctp", "stack_params": {"streams": 2, "lifetime_s": 0.1}, "app": "cbr",
+        "app_params": {"rate_bps": 1e6, "message_size_bytes": 100, "duration_s": 1}, "from": "a", "to": "b", "start_s": 0
+    });
+    let spec: FlowSpec = serde_json::from_value(spec).expect("every key is known");
+    let found = spec.check().err().expect("it has two").to_string();
+    assert!(found.contains("`lifetime_s`") && found.contains("`streams` must be 1"), "{found}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ def download_time_s(flow: FlowData) -> float | None:
     A flow of several objects: from the first request (or the set-up for it) to the end of the last object.
     None for flows that are no transfer, for transfers that did not complete, and where an object failed.
     """
-    if flow.exchanges and "interval_s" not in flow.plan.get("app_params", {}):
+    if flow.exchanges and not flow.goes_on:
         if any(exchange["outcome"] != "ok" for exchange in flow.exchanges):
             return None
         first_ns = min(int(exchange["requested_ns"]) for exchange in flow.exchanges)

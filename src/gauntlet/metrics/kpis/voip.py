@@ -19,6 +19,8 @@ PACKET_S = 0.02
 """Speech in a packet, which the sender collects first (G.711 in packets of 20 ms: RFC 3551, section 4.2)."""
 BASIC_RATING = 93.2
 """Rating of ITU-T G.107 with every parameter at its default and without delay and loss (section 7.7)."""
+G711 = "g711"
+"""What the E-model's numbers here are of, with the plan's word; calls whose plan names no codec are of it."""
 ROBUSTNESS_PERCENT = 25.1
 """Bpl of G.711 with packet loss concealment; its Ie is 0 (ITU-T G.113, Appendix I)."""
 MOST_EQUIPMENT_IMPAIRMENT = 95.0
@@ -87,7 +89,11 @@ def opinion_score(rating: float) -> float:
 
 
 def mos(flow: FlowData) -> float | None:
-    """The mean opinion score of the call; the worst there is for one of which nothing was heard."""
+    """The mean opinion score of the call; the worst there is for one of which nothing was heard. None for
+    codecs that ITU-T G.113 has no values of on the scale of telephone speech (Opus).
+    """
+    if flow.plan.get("app_params", {}).get("codec", G711) != G711:
+        return None
     if _never_began(flow):
         return 1.0
     if not _is_call(flow):
@@ -154,7 +160,8 @@ KPIS = (
         definition="What listeners would say of the call on a scale from 1 (bad) to 4.5 (the best there is), "
         "estimated by the E-model (ITU-T G.107) for G.711 with loss concealment (G.113): each packet is "
         "played 160 ms after it was sent, and packets that are lost or late are missing, as are those that "
-        "were no longer handed over when the call broke off. A call of which nothing was heard has 1.",
+        "were no longer handed over when the call broke off. Nobody hears an echo. A call of which nothing "
+        "was heard has 1; one with Opus has none, for G.113 gives no values for it on this scale.",
         of_nothing=1.0,
         of_flow=mos,
     ),
