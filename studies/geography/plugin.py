@@ -30,7 +30,8 @@ def _arrivals(flow: FlowData) -> tuple[Floats, Floats]:
     """When messages arrived, in order, seconds of the run, and the bits of each."""
     at_s = flow.received_ns[flow.arrived] / NS_PER_S
     order = np.argsort(at_s, kind="stable")
-    return at_s[order], 8.0 * flow.size_bytes[flow.arrived][order]
+    bits: Floats = 8.0 * flow.size_bytes[flow.arrived][order].astype(np.float64)
+    return at_s[order], bits
 
 
 def _rate_bps(flow: FlowData, *spans: tuple[float, float]) -> float:

@@ -85,7 +85,16 @@ def test_only_video_calls_are_judged_as_such() -> None:
 
 def test_packets_that_are_lost_late_or_never_handed_over_are_not_played() -> None:
     # Eleven packets: one lost, one late; of the call that broke off the last frame's was never handed over.
-    delays: list[list[float | None]] = [[0.05] * 3, [0.05, None], [0.17], *[[0.05]] * 5]
+    delays: list[list[float | None]] = [
+        [0.05] * 3,
+        [0.05, None],
+        [0.17],
+        [0.05],
+        [0.05],
+        [0.05],
+        [0.05],
+        [0.05],
+    ]
     assert video_quality.unplayed_ratio(_call(delays)) == pytest.approx(2 / 11)
     whole = _call(delays)
     broke = FlowData(**{**vars(whole), "sent_ns": whole.sent_ns[:-1], "received_ns": whole.received_ns[:-1]})

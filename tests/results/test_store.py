@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -198,12 +199,12 @@ def test_a_changed_experiment_is_named_by_what_differs(tmp_path: Path) -> None:
     changed = differences.of_files(file, now)
     assert changed == ["scenario.chunk: 10min → 5min", "flow 2.size: 2MB → 3MB"]
     for told, words in (
-        (changed, "scenario.chunk: 10min → 5min; flow 2.size: 2MB → 3MB. Choose"),
+        (list(changed), "scenario.chunk: 10min → 5min; flow 2.size: 2MB → 3MB. Choose"),
         ([f"key {it}" for it in range(5)], "key 0; key 1; key 2; and 2 more. Choose"),
         ([], "files or programs that it names have changed. Choose"),
     ):
         with pytest.raises(UserError) as error:
-            resume.runs_there(results, {"other": "k"}, engine, lambda told=told: told)
+            resume.runs_there(results, {"other": "k"}, engine, partial(list, told))
         assert words in str(error.value)
 
 

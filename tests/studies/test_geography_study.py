@@ -123,6 +123,7 @@ def flow(received_s: list[float | None], **given: Any) -> FlowData:
 def test_a_rate_counts_what_arrives_in_its_time(name: str, inside: float, outside: float) -> None:
     rate = plugin.MEASURES[name]
     one = rate(flow([inside, outside, None]))
+    assert one is not None
     assert one > 0
     assert rate(flow([inside, inside, outside])) == 2 * one
     assert rate(flow([outside, None])) == 0

@@ -32,8 +32,8 @@ def uses(advice: Advice) -> RenderableType | None:
     for title, those in sentences(advice.settings):
         said = overview(those) if len(those) > MOST else [f"{it.whose}: {it.words}." for it in those]
         shown.add_row(Text("Setting"), Text.assemble((f"{title}.\n", "bold"), "\n".join(said)))
-    for name, told in advice.elsewhere.items():
-        shown.add_row(Text("Setting"), Text(f"Not varied in these results: {name}. {told}"))
+    for name, where in advice.elsewhere.items():
+        shown.add_row(Text("Setting"), Text(f"Not varied in these results: {name}. {where}"))
     if advice.unvaried:
         shown.add_row(Text("Setting"), Text(f"Not varied in these results: {listed(list(advice.unvaried))}."))
     return Group(Text("What should I use?", style="bold"), Padding(shown, (0, 0, 1, 0)))

@@ -71,8 +71,8 @@ def common(channels: Collection[Channel]) -> Channel:
         found = {getattr(it, name) for it in channels}
         return found.pop() if len(found) == 1 else None
 
-    words = (the_same(name) or "" for name in ("bursts", "added"))
-    return Channel(the_same("delay_s"), the_same("loss"), *words, the_same("queue_bytes"))
+    words = {name: the_same(name) or "" for name in ("bursts", "added")}
+    return Channel(the_same("delay_s"), the_same("loss"), queue_bytes=the_same("queue_bytes"), **words)
 
 
 def _number(given: Any, read: Any) -> float:
