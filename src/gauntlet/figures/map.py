@@ -338,7 +338,7 @@ class MapOptions(Options):
     """Options in figures.toml: a network, the ends of the paths, how they are found, and a challenge."""
 
     network: str
-    ends: tuple[str, str]
+    ends: list[str] = Field(min_length=2, max_length=2)
     methods: list[str] = Field(min_length=1)
     count: int = 3
     apart_km: float = 50.0
@@ -347,10 +347,11 @@ class MapOptions(Options):
 
 def _draw(options: MapOptions, _: Source) -> Chart:
     network = packaged.load(options.network)
+    source, target = options.ends
     wanted = Wanted(options.count, options.apart_km)
     sets = []
     for method in options.methods:
-        found = methods.find(network, *options.ends, method, wanted)
+        found = methods.find(network, source, target, method, wanted)
         sets.append((method, told(network, [it.path for it in found], options.challenge)))
     return Chart(options.caption, maps(sets[0][1]["network"], sets))
 
