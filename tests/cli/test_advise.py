@@ -1,12 +1,15 @@
 """`gauntlet advise` on the committed summaries: both tables, one class, one condition, rules of one's own."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gauntlet.studies import folders
+from gauntlet.studies.asked import Question, rows
+from gauntlet.studies.load import load
 
 from .conftest import Gauntlet, refused
 
@@ -87,6 +90,31 @@ def test_voice_and_video_say_that_they_are_empty(gauntlet: Gauntlet) -> None:
         rows = asked(gauntlet, "--class", name)
         assert {row["study"] for row in rows} == {"d34", "d35"}
         assert all(row["why_not"].startswith("Empty: no") for row in rows)
+
+
+def test_a_row_is_filled_by_what_it_waited_for_and_by_no_stand_in() -> None:
+    """Its class of calls asks here for what the summary has already."""
+    study = load(folders.known()["d34"], trust_plugin=False)
+    assert study.beyond is not None
+    row = next(it for it in study.beyond.empty if it.name == "Critical voice")
+    call = study.beyond.by_name["Critical voice: a call"]
+    asks = call.needs[0].model_copy(update={"kpi": "delay_p95_s", "least": None, "most": 1.0})
+
+    def answered(until: str) -> list[str]:
+        need = asks.model_copy(update={"experiment": until})
+        beyond = replace(
+            study.beyond,
+            classes=(replace(call, needs=(need,)),),
+            empty=(row.model_copy(update={"until": [until]}),),
+        )
+        found = rows(Question("critical-voice"), [replace(study, beyond=beyond)])
+        return [it.silent or it.name for it in found]
+
+    assert answered("vbr-low-hsr") == ["Critical voice", "Critical voice: a call"], (
+        "the stand-in is of it too"
+    )
+    assert answered("cbr-hsr") == ["Critical voice: a call"]
+    assert answered("calls-hsr") == [f"Empty: {row.words}."]
 
 
 def test_another_line_has_its_own_measurements(gauntlet: Gauntlet) -> None:

@@ -62,6 +62,8 @@ class Empty(Strict):
 
     name: str = Field(alias="class", min_length=1)
     words: str = Field(min_length=1)
+    until: list[str] = Field(default_factory=list)
+    """Experiments that fill it once they are all measured; none: nothing does."""
 
 
 class _File(Strict):

@@ -153,15 +153,27 @@ def _of_study(study: Study, question: Question) -> Iterator[Row]:
     for of in _given(study):
         for service in of.classes:
             name = slug(service.name)
-            if _meant(question, name):
-                told.add(name)
-                if name in empty:
-                    yield _silent(study, of.by, empty[name])
-                else:
-                    yield _row(source, of, service, question)
+            if not _meant(question, name):
+                continue
+            row = empty.get(name)
+            if row is None or (_filled(row, source.summary) and _fills(row, service)):
+                yield _row(source, of, service, question)
+            elif name not in told and not _filled(row, source.summary):
+                yield _silent(study, of.by, row)
+            told.add(name)
     for name, it in empty.items():
         if _meant(question, name) and name not in told:
             yield _silent(study, _given(study)[0].by, it)
+
+
+def _filled(row: Empty, summary: Summary) -> bool:
+    """Whether what a row waited for is measured."""
+    return bool(row.until) and all(name in summary.manifest() for name in row.until)
+
+
+def _fills(row: Empty, service: ServiceClass) -> bool:
+    """Whether a class is what a row waited for, and not a stand-in."""
+    return all(name in row.until for need in service.needs for name in need.experiments)
 
 
 def _meant(question: Question, name: str) -> bool:
