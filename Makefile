@@ -18,6 +18,9 @@ BENCH_PACKAGES  := --if-available g++ libns3-dev
 # What the stack quic-quiche needs to be built: it compiles BoringSSL.
 QUICHE_PACKAGES := cmake g++ git libclang-dev
 
+# What flight-links' feature `openssl` needs: OpenSSL 3.0 or newer, of the system.
+HAS_OPENSSL := pkg-config --exists 'openssl >= 3'
+
 # Optional parts of the guest program, separated by commas: `GAUNTLET_FEATURES=quiche make setup` builds the stack
 # quic-quiche in. The choice holds until another one is made; `GAUNTLET_FEATURES= make setup` goes back to none.
 ifeq ($(origin GAUNTLET_FEATURES),undefined)
@@ -103,6 +106,8 @@ lint: $(STAMPS)/package $(STAMPS)/docs
 	scripts/lint-shell.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile test --quiet -- -D warnings
+	@if $(HAS_OPENSSL) 2>/dev/null; then \
+	    cargo clippy --package flight-links --features openssl --all-targets --profile test --quiet -- -D warnings; fi
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --log-level error check licenses bans sources; else \
 	    echo "Licences and sources of the Rust libraries are not checked: cargo install cargo-deny --locked"; fi
 	$(BIN)/ruff check .
@@ -145,6 +150,8 @@ test-rust:
 	cargo test --quiet --no-default-features --package restp-proto --package restp-sim --package restp
 	cargo test --quiet --features aws-lc --package sdls
 	cargo test --quiet --features weak --package web
+	@if $(HAS_OPENSSL) 2>/dev/null; then cargo test --quiet --features openssl --package flight-links --test openssl; else \
+	    echo "OpenSSL under flight-links is not tested: scripts/system-packages.sh libssl-dev pkg-config"; fi
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 test-python: setup $(STAMPS)/docs

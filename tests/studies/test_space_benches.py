@@ -16,6 +16,7 @@ from gauntlet.benches import (
     space_frames,
     space_handshakes,
     space_instructions,
+    space_link,
     space_memory,
     space_messages,
     space_sizes,
@@ -23,7 +24,7 @@ from gauntlet.benches import (
 from gauntlet.benches.contract import Bench
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.registry import BENCHES
-from gauntlet.errors import RunError
+from gauntlet.errors import RunError, UserError
 from gauntlet.space import first_handshakes
 from gauntlet.studies import study
 from gauntlet.studies.registration import Registration
@@ -387,23 +388,83 @@ def test_s2n_quic_is_measured_beside_quinn(monkeypatch: pytest.MonkeyPatch, tmp_
     assert counted == {"0": 1000, "2000": 10}
 
 
-def test_handshakes_of_s2n_quic_are_measured_beside_those_of_quinn(
+def test_openssl_is_measured_beside_the_other_libraries(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    program = Program(monkeypatch, {0: 1000})
+    space_messages.OPENSSL.measure(False, 7, told, Parts(tmp_path, {}))
+    assert len(program.asked) == 2 * 10
+    for words in program.asked[:2]:
+        assert "--security quic-stream --security" not in words
+        assert "--provider aws-lc --provider ring --provider openssl" in words
+    assert ["--samples 10" in words for words in program.asked[:2]] == [False, True]
+
+
+def handshakes(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, bench: Bench, kinds: list[dict[str, str]]
+) -> list[str]:
+    """What is asked of the program, which answers with a handshake of each kind."""
     asked: list[str] = []
 
     def rows(name: str, words: list[str]) -> pa.Table:
         asked.append(" ".join(words))
         times = {"block": 0, "order": 1, "ground_cpu_ns": 100_000, "space_cpu_ns": 200_000}
-        both = ("quic-stream", "s2n-stream")
-        return pa.Table.from_pylist([HANDSHAKE | times | {"security": library} for library in both])
+        return pa.Table.from_pylist([HANDSHAKE | times | kind for kind in kinds])
 
     monkeypatch.setattr(space_handshakes, "rows", rows)
     monkeypatch.setattr(space_handshakes, "facts", lambda: FACTS)
     monkeypatch.setattr(space_handshakes, "machine", dict)
-    found = space_handshakes.S2N_QUIC.measure(False, 7, told, Parts(tmp_path, {}))
+    bench.check(bench.measure(False, 7, told, Parts(folder, {})).table)
+    return asked
+
+
+def test_handshakes_of_s2n_quic_are_measured_beside_those_of_quinn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    both = [{"security": "quic-stream"}, {"security": "s2n-stream"}]
+    asked = handshakes(monkeypatch, tmp_path, space_handshakes.S2N_QUIC, both)
     assert asked == ["handshakes --seed 7 --security quic-stream --security s2n-stream --cipher aes-256-gcm"]
-    space_handshakes.S2N_QUIC.check(found.table)
+
+
+def test_handshakes_of_openssl_are_measured_beside_those_of_the_other_libraries(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    all_ = [{"provider": "aws-lc"}, {"provider": "ring"}, {"provider": "openssl"}]
+    asked = handshakes(monkeypatch, tmp_path, space_handshakes.OPENSSL, all_)
+    providers = "--provider aws-lc --provider ring --provider openssl"
+    assert asked == [f"handshakes --seed 7 --security quic-stream {providers} --cipher aes-256-gcm"]
+    with pytest.raises(RunError, match="provider = openssl, which its plan does not have"):
+        handshakes(monkeypatch, tmp_path / "other", space_handshakes.S2N_QUIC, all_)
+
+
+@pytest.mark.parametrize(
+    ("about", "refused", "reason"),
+    [
+        (
+            {"rustls": "0.23.46"},
+            [it for it in BENCHES.values() if it.name.endswith("-openssl")],
+            "has no OpenSSL in it.*--features openssl.*libssl-dev",
+        ),
+        (
+            {"rustls": "0.23.46", "openssl": "3.0.19"},
+            [space_memory.BENCH, space_memory.DTLS, space_memory.S2N_QUIC, space_sizes.BENCH],
+            "has OpenSSL in it, which is in every number",
+        ),
+    ],
+)
+def test_openssl_is_where_it_is_measured_and_in_no_other_memory(
+    monkeypatch: pytest.MonkeyPatch, about: dict[str, str], refused: list[Bench], reason: str
+) -> None:
+    monkeypatch.setattr(space_link, "program", Path)
+    monkeypatch.setattr(space_link, "about", lambda: about)
+    monkeypatch.setattr("shutil.which", Path)
+    space = [bench for bench in BENCHES.values() if bench.name.startswith("space-")]
+    for bench in (it for it in space if "elsewhere" not in it.name):
+        if bench in refused:
+            with pytest.raises(UserError, match=reason):
+                bench.ready()
+        else:
+            bench.ready()
 
 
 def test_another_number_of_samples_than_planned_is_refused(

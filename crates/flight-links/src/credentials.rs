@@ -6,7 +6,7 @@ use rcgen::{
 };
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::suite::Signature;
+use crate::suite::{Provider, Signature};
 
 /// The name in space's certificate, which ground asks for (a name reserved for tests: RFC 6761).
 pub const SPACE_NAME: &str = "space.gauntlet.test";
@@ -23,9 +23,27 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// As rustls takes it.
-    pub(crate) fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
-        (vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(self.key.clone_key()))
+    /// As rustls takes it, for this library.
+    pub(crate) fn parts(&self, provider: Provider) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let key = match provider {
+            Provider::OpenSsl => without_public_half(&self.key),
+            Provider::Ring | Provider::AwsLc => self.key.clone_key(),
+        };
+        (vec![self.certificate.clone()], PrivateKeyDer::Pkcs8(key))
+    }
+}
+
+/// OpenSSL 3.0 reads no key that has its public half beside it (PKCS #8, version 2: RFC 5958, section 2), as those of
+/// Ed25519 have here: the same key in version 1.
+fn without_public_half(key: &PrivatePkcs8KeyDer<'static>) -> PrivatePkcs8KeyDer<'static> {
+    // A sequence, its length, an integer: the version, 1 for the second. Then the algorithm, and the key in two wrappings.
+    const ED25519: [u8; 11] = [0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
+    const KEPT_OCTETS: usize = ED25519.len() + 32;
+    match key.secret_pkcs8_der() {
+        [0x30, _, 0x02, 0x01, 0x01, rest @ ..] if rest.starts_with(&ED25519) && rest.len() > KEPT_OCTETS => {
+            PrivatePkcs8KeyDer::from([&[0x30, 0x2E, 0x02, 0x01, 0x00][..], &rest[..KEPT_OCTETS]].concat())
+        }
+        _ => key.clone_key(),
     }
 }
 
@@ -92,4 +110,23 @@ fn identity(
     let key = KeyPair::generate_for(algorithm)?;
     let certificate = params.signed_by(&key, issuer)?.der().clone();
     Ok(Identity { certificate, key: PrivatePkcs8KeyDer::from(key.serialize_der()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+
+    use super::*;
+
+    #[test]
+    fn a_key_without_its_public_half_is_the_same_key() {
+        let made = Credentials::new(Signature::Ed25519).unwrap().space;
+        let short = without_public_half(&made.key);
+        assert_eq!((short.secret_pkcs8_der().len(), short.secret_pkcs8_der()[4]), (48, 0));
+        let [whole, short] = [&made.key, &short]
+            .map(|key| Ed25519KeyPair::from_pkcs8_maybe_unchecked(key.secret_pkcs8_der()).unwrap());
+        assert_eq!(whole.public_key().as_ref(), short.public_key().as_ref());
+        let other = Credentials::new(Signature::EcdsaP256).unwrap().space.key;
+        assert_eq!(without_public_half(&other), other);
+    }
 }

@@ -11,6 +11,7 @@
 //! | [`tls_config`] | settings of TLS 1.3 that QUIC and TLS share |
 //! | [`quic`], [`s2n`], [`tls`], [`dtls`], [`restp`] | the securities; QUIC by quinn and by s2n-quic |
 //! | [`attacks`] | what each security gives, shown by attacks that fail or succeed |
+//! | [`openssl`] | OpenSSL of the system under TLS, where it is compiled in |
 //! | [`meter`] | time spent inside the ciphers |
 //! | [`arrangement`], [`exchange`] | a security by its name, both ends at once, and what goes between them |
 //! | [`single`] | one end alone, for a process of its own |
@@ -29,6 +30,7 @@ pub mod meter;
 mod metered_dtls;
 mod metered_sdls;
 mod metered_tls;
+pub mod openssl;
 mod packets;
 pub mod quic;
 pub mod restp;

@@ -10,13 +10,16 @@ use rustls::quic::{self, HeaderProtectionKey, PacketKey, Tag};
 use rustls::{CipherSuite, ConnectionTrafficSecrets, Error, SupportedCipherSuite, Tls13CipherSuite};
 
 use crate::meter::count;
+use crate::openssl;
 use crate::suite::Provider;
 
-/// The suites of TLS 1.3 of both providers, metered. They live as long as the program, as rustls wants them.
+/// The suites of TLS 1.3 of all providers, metered. They live as long as the program, as rustls wants them.
 static SUITES: LazyLock<Vec<(Provider, &'static Tls13CipherSuite)>> = LazyLock::new(|| {
     let ring = rustls::crypto::ring::ALL_CIPHER_SUITES.iter().map(|suite| (Provider::Ring, suite));
     let aws_lc = rustls::crypto::aws_lc_rs::ALL_CIPHER_SUITES.iter().map(|suite| (Provider::AwsLc, suite));
-    let tls13 = ring.chain(aws_lc).filter_map(|(provider, suite)| Some((provider, suite.tls13()?)));
+    let openssl = openssl::suites().iter().map(|suite| (Provider::OpenSsl, suite));
+    let tls13 =
+        ring.chain(aws_lc).chain(openssl).filter_map(|(provider, suite)| Some((provider, suite.tls13()?)));
     tls13.map(|(provider, suite)| (provider, metered(suite))).collect()
 });
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::openssl;
+
 /// A choice that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("«{given}» is no {axis}: {known}")]
@@ -65,6 +67,8 @@ axis! {
     Ring = "ring",
     /// AWS-LC.
     AwsLc = "aws-lc",
+    /// OpenSSL of the system, where it is compiled in.
+    OpenSsl = "openssl",
 }
 
 axis! {
@@ -140,6 +144,14 @@ axis! {
     S2nStream = "s2n-stream",
     /// QUIC by s2n-quic, messages in datagrams.
     S2nDatagram = "s2n-datagram",
+}
+
+impl Provider {
+    /// Those that are compiled in.
+    #[must_use]
+    pub fn compiled_in() -> &'static [Self] {
+        if cfg!(feature = "openssl") { Self::ALL } else { &[Self::Ring, Self::AwsLc] }
+    }
 }
 
 impl Security {
@@ -220,6 +232,20 @@ pub enum Unsupported {
         /// Who has it.
         instead: Provider,
     },
+    /// OpenSSL is not compiled in.
+    #[error(
+        "openssl is not compiled in: cargo build -p flight-links --features openssl, with OpenSSL's headers (Debian: \
+         libssl-dev, pkg-config)"
+    )]
+    OpenSslAbsent,
+    /// OpenSSL of the system has no such group yet.
+    #[error("openssl has {group} from version 3.5 on, and the one here is older; {instead} has it")]
+    OpenSslOlder {
+        /// Asked for.
+        group: Group,
+        /// Who has it.
+        instead: Provider,
+    },
     /// Nothing can be chosen.
     #[error("«{security}» has no suite of TLS; leave out cipher, group, signature, mutual and resumption")]
     NoSuite {
@@ -263,14 +289,15 @@ impl Suite {
             (provider @ Provider::Ring, group @ (Group::P521 | Group::X25519MlKem768)) => {
                 Err(Unsupported::Group { provider, group, instead: Provider::AwsLc })
             }
+            (Provider::OpenSsl, group) => openssl::group(group).map(drop),
             _ => Ok(()),
         }
     }
 
-    /// All combinations, those that [`check`](Self::check) refuses too.
+    /// All combinations of the libraries that are compiled in, those that [`check`](Self::check) refuses too.
     pub fn all() -> impl Iterator<Item = Self> {
         let mut all = Vec::new();
-        for &provider in Provider::ALL {
+        for &provider in Provider::compiled_in() {
             for &cipher in Cipher::ALL {
                 for &group in Group::ALL {
                     for &signature in Signature::ALL {
@@ -305,5 +332,17 @@ mod tests {
         let suite = Suite { provider: Provider::Ring, group: Group::X25519MlKem768, ..Suite::default() };
         let error = suite.check().unwrap_err().to_string();
         assert_eq!(error, "ring has no key exchange with x25519mlkem768; aws-lc has it");
+    }
+
+    #[test]
+    fn a_library_that_is_not_compiled_in_says_how_it_is() {
+        let here = Provider::compiled_in();
+        assert!(Suite::all().all(|suite| here.contains(&suite.provider)));
+        for &provider in Provider::ALL {
+            let refused = Suite { provider, ..Suite::default() }.check().err().map(|error| error.to_string());
+            let said =
+                refused.is_some_and(|error| error.starts_with("openssl is not compiled in: cargo build"));
+            assert_eq!(said, !here.contains(&provider), "{provider}");
+        }
     }
 }

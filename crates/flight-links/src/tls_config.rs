@@ -12,6 +12,7 @@ use rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig, SupportedCi
 use crate::credentials::Credentials;
 use crate::group_p521::P521;
 use crate::metered_tls;
+use crate::openssl;
 use crate::suite::{Cipher, Group, Provider, Resumption, Suite, Unsupported};
 
 /// Why an end cannot be as it is wanted.
@@ -63,10 +64,11 @@ impl Cipher {
     }
 }
 
-fn provider_of(provider: Provider) -> CryptoProvider {
+fn provider_of(provider: Provider) -> Result<CryptoProvider, Unsupported> {
     match provider {
-        Provider::Ring => ring::default_provider(),
-        Provider::AwsLc => aws_lc_rs::default_provider(),
+        Provider::Ring => Ok(ring::default_provider()),
+        Provider::AwsLc => Ok(aws_lc_rs::default_provider()),
+        Provider::OpenSsl => openssl::provider(),
     }
 }
 
@@ -74,14 +76,15 @@ fn provider_of(provider: Provider) -> CryptoProvider {
 /// takes it from the processor's jitter, tens of milliseconds of computing.
 ///
 /// # Errors
-/// If the library has none.
+/// If the library has none, or is not compiled in.
 pub fn gather_randomness(provider: Provider) -> Result<(), SetupError> {
-    let filled = provider_of(provider).secure_random.fill(&mut [0; 32]);
+    let filled = provider_of(provider)?.secure_random.fill(&mut [0; 32]);
     filled.map_err(|error| SetupError::Tls(error.into()))
 }
 
-fn group(suite: &Suite) -> &'static dyn SupportedKxGroup {
-    match (suite.provider, suite.group) {
+fn group(suite: &Suite) -> Result<&'static dyn SupportedKxGroup, Unsupported> {
+    Ok(match (suite.provider, suite.group) {
+        (Provider::OpenSsl, group) => openssl::group(group)?,
         (_, Group::P521) => P521,
         (_, Group::X25519MlKem768) => aws_lc_rs::kx_group::X25519MLKEM768,
         (Provider::Ring, Group::X25519) => ring::kx_group::X25519,
@@ -90,11 +93,11 @@ fn group(suite: &Suite) -> &'static dyn SupportedKxGroup {
         (Provider::AwsLc, Group::X25519) => aws_lc_rs::kx_group::X25519,
         (Provider::AwsLc, Group::P256) => aws_lc_rs::kx_group::SECP256R1,
         (Provider::AwsLc, Group::P384) => aws_lc_rs::kx_group::SECP384R1,
-    }
+    })
 }
 
 fn cipher(provider: Provider, name: CipherSuite) -> Option<SupportedCipherSuite> {
-    provider_of(provider).cipher_suites.into_iter().find(|suite| suite.suite() == name)
+    provider_of(provider).ok()?.cipher_suites.into_iter().find(|suite| suite.suite() == name)
 }
 
 /// The provider with just this cipher and this group, so that nothing else can be agreed on.
@@ -105,8 +108,8 @@ fn provider(suite: &Suite, metered: bool) -> Result<Arc<CryptoProvider>, SetupEr
     let cipher_suites = found.into_iter().collect();
     Ok(Arc::new(CryptoProvider {
         cipher_suites,
-        kx_groups: vec![group(suite)],
-        ..provider_of(suite.provider)
+        kx_groups: vec![group(suite)?],
+        ..provider_of(suite.provider)?
     }))
 }
 
@@ -155,7 +158,7 @@ pub fn ground(suite: &Suite, credentials: &Credentials, metered: bool) -> Result
         .with_root_certificates(roots(credentials)?);
     let mut config = match credentials.ground.as_ref().filter(|_| suite.mutual) {
         Some(identity) => {
-            let (chain, key) = identity.parts();
+            let (chain, key) = identity.parts(suite.provider);
             builder.with_client_auth_cert(chain, key)?
         }
         None => builder.with_no_client_auth(),
@@ -181,7 +184,7 @@ pub fn space(suite: &Suite, credentials: &Credentials, metered: bool) -> Result<
     } else {
         builder.with_no_client_auth()
     };
-    let (chain, key) = credentials.space.parts();
+    let (chain, key) = credentials.space.parts(suite.provider);
     let mut config = builder.with_single_cert(chain, key)?;
     config.alpn_protocols = vec![PROTOCOL.to_vec()];
     if suite.resumption == Resumption::None {

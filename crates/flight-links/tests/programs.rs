@@ -119,3 +119,25 @@ fn what_has_no_certificates_needs_none() {
     assert_eq!(before, "flight-bench: «restp» has no certificates; these have");
     assert!(named.split(", ").any(|it| it == "dtls") && !named.contains("sdls"), "{named}");
 }
+
+#[cfg(not(feature = "openssl"))]
+#[test]
+fn a_library_that_is_not_compiled_in_is_refused_by_a_sentence() {
+    let path = credentials("absent", "ed25519");
+    let path_text = path.to_str().expect("text");
+    for (program, words) in [
+        (MEMORY, &["--security", "quic-stream", "--credentials", path_text][..]),
+        (BENCH, &["handshakes"][..]),
+        (BENCH, &["messages", "--security", "tls"][..]),
+        (BENCH, &["first-handshake", "--credentials", path_text][..]),
+    ] {
+        let refused = run(program, &[words, &["--provider", "openssl"][..]].concat());
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            said.contains("openssl is not compiled in: cargo build -p flight-links --features openssl"),
+            "{said}"
+        );
+        assert!(!refused.status.success() && refused.stdout.is_empty());
+    }
+    std::fs::remove_file(path).expect("it is there");
+}

@@ -19,11 +19,14 @@ from gauntlet.benches.space_link import (
     SECURITIES,
     SERVER,
     SIGNATURES,
+    UNDER_RUSTLS,
+    by,
     certificates,
     facts,
     keeping_to,
     machine,
     ready,
+    ready_with_openssl,
     values,
 )
 from gauntlet.experiment.runspec import Factor
@@ -181,6 +184,30 @@ S2N_QUIC = Bench(
     labels={
         "security": {"quic-stream": "QUIC by quinn", "s2n-stream": "QUIC by s2n-quic"},
         "provider": PROVIDERS,
+        "cipher": CIPHERS,
+        "group": GROUPS,
+        "signature": SIGNATURES,
+    },
+)
+
+_PLANNED_OPENSSL: dict[str, list[Factor]] = {
+    **_PLANNED_S2N,
+    "security": ["quic-stream"],
+    "provider": values(UNDER_RUSTLS),
+}
+
+OPENSSL = Bench(
+    name="space-handshakes-openssl",
+    about="Computing time, bytes and round trips of QUIC's handshakes by OpenSSL and in the same blocks by "
+    "AWS-LC and ring, by group, signature, certificates and resumption.",
+    measures=MEASURES,
+    full=_plan(_PLANNED_OPENSSL, quick=False),
+    quick=_plan(_PLANNED_OPENSSL, quick=True),
+    measure=partial(_measure, [*keeping_to(["quic-stream"]), *by(UNDER_RUSTLS), "--cipher", "aes-256-gcm"]),
+    ready=ready_with_openssl,
+    labels={
+        "security": {"quic-stream": "QUIC by quinn"},
+        "provider": UNDER_RUSTLS,
         "cipher": CIPHERS,
         "group": GROUPS,
         "signature": SIGNATURES,

@@ -3,7 +3,7 @@
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -12,7 +12,16 @@ from gauntlet.benches import grouped, space_link
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import BEYOND, PROVIDERS, SECURITIES, facts, machine, values
+from gauntlet.benches.space_link import (
+    BEYOND,
+    PROVIDERS,
+    SECURITIES,
+    UNDER_RUSTLS,
+    facts,
+    machine,
+    ready_with_openssl,
+    values,
+)
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
@@ -25,8 +34,8 @@ _TIMES = 3
 HANDSHAKE = "handshake"
 
 
-def _ready() -> None:
-    space_link.ready()
+def _ready(programs: Callable[[], None] = space_link.ready) -> None:
+    programs()
     if shutil.which("valgrind") is None:
         raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
 
@@ -91,4 +100,16 @@ DTLS = Bench(
     measure=partial(_measure, footprint.BEYOND),
     ready=_ready,
     labels={"security": BEYOND, "provider": PROVIDERS, "work": _WORK},
+)
+
+OPENSSL = Bench(
+    name="space-instructions-openssl",
+    about="Instructions of a message and of a handshake under QUIC by OpenSSL, AWS-LC and ring, both ends "
+    "together.",
+    measures=_MEASURES,
+    full=_plan(["quic-stream"], values(UNDER_RUSTLS), PAYLOADS),
+    quick=_plan(["quic-stream"], values(UNDER_RUSTLS), PAYLOADS[-1:]),
+    measure=partial(_measure, footprint.OPENSSL[1:]),
+    ready=partial(_ready, ready_with_openssl),
+    labels={"security": {"quic-stream": "QUIC stream"}, "provider": UNDER_RUSTLS, "work": _WORK},
 )

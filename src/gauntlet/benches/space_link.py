@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.space.machine import description
 from gauntlet.space.programs import BENCH, MEMORY, about, core, program
@@ -26,6 +27,15 @@ S2N: dict[Any, str] = {"s2n-stream": "QUIC stream by s2n-quic", "s2n-datagram": 
 """A second library of QUIC, which came later still. By quinn are the others."""
 
 PROVIDERS: dict[Any, str] = {"-": "none", "rustcrypto": "RustCrypto", "aws-lc": "AWS-LC", "ring": "ring"}
+"""Those of the plans that the study SPACE registered."""
+
+OPENSSL = "openssl"
+
+UNDER_RUSTLS: dict[Any, str] = {"aws-lc": "AWS-LC", "ring": "ring", OPENSSL: "OpenSSL"}
+"""With the library that the study measured, which came later. It is a part of the programs that not every
+build has.
+"""
+
 CIPHERS: dict[Any, str] = {
     "-": "none",
     "aes-128-gcm": "AES-128-GCM",
@@ -55,6 +65,11 @@ def keeping_to(securities: Iterable[str]) -> list[str]:
     return [word for security in securities for word in ("--security", security)]
 
 
+def by(providers: Iterable[str]) -> list[str]:
+    """Words that have `flight-bench` measure with these libraries under TLS, and with no others."""
+    return [word for provider in providers for word in ("--provider", provider)]
+
+
 def values(names: dict[Any, str]) -> list[Factor]:
     """The values of a factor by how they read."""
     return list(names)
@@ -69,6 +84,29 @@ def ready() -> None:
     """Raise UserError when the programs of flight-links are not built."""
     program(BENCH)
     program(MEMORY)
+
+
+def ready_with_openssl() -> None:
+    """The same, and when OpenSSL is not compiled into them."""
+    ready()
+    if OPENSSL not in about():
+        raise UserError(
+            "flight-bench has no OpenSSL in it. `cargo build --profile measure -p flight-links "
+            "--features openssl --target-dir target/openssl` builds one that has (Debian: libssl-dev, "
+            "pkg-config), and GAUNTLET_FLIGHT_PROGRAMS=target/openssl/measure has it taken."
+        )
+
+
+def ready_without_openssl() -> None:
+    """The same, and when OpenSSL is compiled into them: its shared library is in the memory of every process
+    then, and its crates are in the programs.
+    """
+    ready()
+    if OPENSSL in about():
+        raise UserError(
+            "flight-bench has OpenSSL in it, which is in every number of memory and size: "
+            "`cargo build --profile measure -p flight-links` builds one without, in target/measure."
+        )
 
 
 def machine() -> dict[str, Any]:

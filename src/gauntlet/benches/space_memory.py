@@ -1,6 +1,6 @@
 """What a link's security takes of memory, both ends in one process (crate `flight-links`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -12,7 +12,18 @@ from gauntlet.benches import grouped
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.grouped import Row
 from gauntlet.benches.parts import Parts
-from gauntlet.benches.space_link import BEYOND, PROVIDERS, S2N, SECURITIES, facts, machine, ready, values
+from gauntlet.benches.space_link import (
+    BEYOND,
+    PROVIDERS,
+    S2N,
+    SECURITIES,
+    UNDER_RUSTLS,
+    facts,
+    machine,
+    ready_with_openssl,
+    ready_without_openssl,
+    values,
+)
 from gauntlet.experiment.runspec import Factor
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.space import footprint
@@ -103,12 +114,18 @@ BENCH = Bench(
     full=Plan(_PLANNED, _TIMES[0], _DETAILS),
     quick=Plan(_PLANNED, _TIMES[1], _DETAILS),
     measure=partial(_measure, footprint.SECURITIES),
-    ready=ready,
+    ready=ready_without_openssl,
     labels={"security": SECURITIES, "provider": PROVIDERS},
 )
 
 
-def _later(name: str, under: str, names: dict[Any, str], pairs: Sequence[footprint.Pair]) -> Bench:
+def _later(
+    name: str,
+    under: str,
+    names: dict[Any, str],
+    pairs: Sequence[footprint.Pair],
+    ready: Callable[[], None] = ready_without_openssl,
+) -> Bench:
     """The bench of what came after the registration."""
     providers: list[Factor] = [*dict.fromkeys(provider for _, provider in pairs)]
     planned: dict[str, list[Factor]] = {"security": values(names), "provider": providers}
@@ -120,10 +137,18 @@ def _later(name: str, under: str, names: dict[Any, str], pairs: Sequence[footpri
         quick=Plan(planned, _TIMES[1], _DETAILS),
         measure=partial(_measure, pairs),
         ready=ready,
-        labels={"security": names, "provider": PROVIDERS},
+        labels={"security": names, "provider": PROVIDERS | UNDER_RUSTLS},
     )
 
 
 DTLS = _later("space-memory-dtls", "DTLS", BEYOND, footprint.BEYOND)
 
 S2N_QUIC = _later("space-memory-s2n", "QUIC by s2n-quic", S2N, footprint.S2N)
+
+OPENSSL = _later(
+    "space-memory-openssl",
+    "QUIC by OpenSSL, AWS-LC and ring, and under nothing",
+    {name: SECURITIES[name] for name in ("none", "quic-stream")},
+    footprint.OPENSSL,
+    ready_with_openssl,
+)

@@ -10,7 +10,7 @@ measures.
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
 from typing import Any
@@ -28,10 +28,13 @@ from gauntlet.benches.space_link import (
     PROVIDERS,
     S2N,
     SECURITIES,
+    UNDER_RUSTLS,
+    by,
     facts,
     keeping_to,
     machine,
     ready,
+    ready_with_openssl,
     values,
 )
 from gauntlet.errors import RunError
@@ -78,13 +81,19 @@ _LIBRARIES = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", *S2N)
 """Both libraries of QUIC, the streams with both libraries of cryptography, and SDLS."""
 
 _S2N_SAMPLES = 10
-"""After two seconds, of a cell in a block."""
+"""After two seconds, of a cell in a block, of benches that came after s2n-quic."""
 
 _FULL_S2N: tuple[Asked, ...] = (
     (_LIBRARIES, (64, 128, 512, 1024), (0,), USUAL),
     (_LIBRARIES, (64, 128, 512, 1024), (2000,), (*USUAL, "--samples", str(_S2N_SAMPLES))),
 )
 """After two seconds 28 cells, as many as have their turns together."""
+
+_FULL_OPENSSL: tuple[Asked, ...] = (
+    (("quic-stream",), _STUDY, (0,), by(UNDER_RUSTLS)),
+    (("quic-stream",), (128, 1024), (2000,), (*by(UNDER_RUSTLS), "--samples", str(_S2N_SAMPLES))),
+)
+"""With each of the three ciphers. After two seconds 18 cells."""
 
 BLOCKS = (10, 3)
 """In full and quick."""
@@ -293,6 +302,7 @@ def _later(
     labels: Mapping[str, dict[Any, str]],
     *,
     counted: Samples = _SAMPLES,
+    ready: Callable[[], None] = ready,
 ) -> Bench:
     """A bench of what came after the registration, without a rest and after two seconds, with the securities,
     providers and ciphers that have labels. For a first look it has fewer blocks.
@@ -355,4 +365,17 @@ S2N_QUIC = _later(
         "cipher": _named(["aes-256-gcm"], CIPHERS),
     },
     counted=_SAMPLES_S2N,
+)
+
+OPENSSL = _later(
+    "space-messages-openssl",
+    "Computing time of one message under QUIC by OpenSSL, and in the same blocks by AWS-LC and ring.",
+    _FULL_OPENSSL,
+    {
+        "security": {"quic-stream": "QUIC stream by quinn"},
+        "provider": UNDER_RUSTLS,
+        "cipher": _named(["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"], CIPHERS),
+    },
+    counted=_SAMPLES_S2N,
+    ready=ready_with_openssl,
 )

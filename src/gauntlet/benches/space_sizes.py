@@ -14,7 +14,7 @@ from gauntlet.space.footprint import BACK_ENDS, sizes
 
 
 def _ready() -> None:
-    space_link.ready()
+    space_link.ready_without_openssl()
     if shutil.which("nm") is None:
         raise UserError("nm is not installed, which tells the sizes of code (Debian: binutils).")
 

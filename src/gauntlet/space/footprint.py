@@ -37,6 +37,16 @@ BEYOND: tuple[Pair, ...] = (("dtls", "aws-lc"),)
 S2N: tuple[Pair, ...] = (("s2n-stream", "aws-lc"), ("s2n-stream", "ring"), ("s2n-datagram", "aws-lc"))
 """A second library of QUIC. Its first packets and tokens are AWS-LC's work under either provider."""
 
+OPENSSL: tuple[Pair, ...] = (
+    ("none", "aws-lc"),
+    ("quic-stream", "aws-lc"),
+    ("quic-stream", "ring"),
+    ("quic-stream", "openssl"),
+)
+"""QUIC by the library that the study measured, beside the others in one program. Its shared library is in the
+resident set of each, and so in that without security too.
+"""
+
 _ALIKE = {
     ("sdls-cmac", "aws-lc"),
     ("quic-datagram", "aws-lc"),

@@ -1,5 +1,7 @@
 //! What measures: versions of the libraries as they were compiled in, and the clock.
 
+use flight_links::openssl;
+
 use super::messages::clock_ns;
 use super::rows::{Outcome, Rows};
 use super::schedule::{APART, Schedule};
@@ -7,7 +9,10 @@ use super::schedule::{APART, Schedule};
 /// The versions that Cargo chose.
 const LOCK: &str = include_str!("../../../../../Cargo.lock");
 
-/// Libraries whose work is measured.
+/// Between OpenSSL and rustls.
+const OPENSSL_FOR_RUSTLS: &str = "rustls-openssl";
+
+/// Libraries whose work is measured, but OpenSSL, whose version is that of the library that is there.
 const LIBRARIES: [&str; 12] = [
     "aes-gcm",
     "aws-lc-rs",
@@ -33,9 +38,13 @@ fn version<'a>(lock: &'a str, library: &str) -> Option<&'a str> {
 /// `messages`.
 pub fn run() -> Outcome {
     let mut rows = Rows::new("name,value")?;
-    for library in LIBRARIES {
+    let between = openssl::version().map(|_| OPENSSL_FOR_RUSTLS);
+    for library in LIBRARIES.into_iter().chain(between) {
         let found = version(LOCK, library).ok_or_else(|| format!("Cargo.lock has no {library}"))?;
         rows.write(&format!("{library},{found}"))?;
+    }
+    if let Some(found) = openssl::version() {
+        rows.write(&format!("openssl,{found}"))?;
     }
     rows.write(&format!("clock_ns,{}", clock_ns()))?;
     rows.write(&format!("blocks,{}", Schedule::new(false, &[], &[]).blocks()))?;
@@ -50,7 +59,7 @@ mod tests {
 
     #[test]
     fn every_library_has_a_version() {
-        for library in LIBRARIES {
+        for library in LIBRARIES.into_iter().chain([OPENSSL_FOR_RUSTLS]) {
             assert!(version(LOCK, library).is_some_and(|found| found.contains('.')), "{library}");
         }
         assert_eq!(version(LOCK, "no-such-library"), None);

@@ -49,15 +49,20 @@ fn rank(security: Security, suite: &Suite) -> Rank {
     }
 }
 
-/// The suites that a security is measured with: QUIC by stream with both providers, so that what the provider changes stands
-/// beside what the library of QUIC changes; by quinn with all ciphers too, as Tables 4.1 and 4.2 of the study (key SPACE)
-/// have two libraries and three ciphers.
-fn suites(security: Security, cipher: Option<Cipher>) -> Vec<Suite> {
+/// The providers that are measured where none is named: those of the benches that the study SPACE registered. OpenSSL is
+/// measured where it is named.
+pub const USUAL: [Provider; 2] = [Provider::AwsLc, Provider::Ring];
+
+/// The suites that a security is measured with: with the providers that were named, or QUIC by stream with both usual ones,
+/// so that what the provider changes stands beside what the library of QUIC changes; by quinn with all ciphers too, as
+/// Tables 4.1 and 4.2 of the study (key SPACE) have two libraries and three ciphers.
+fn suites(security: Security, providers: &[Provider], cipher: Option<Cipher>) -> Vec<Suite> {
     if !security.has_suite() {
         return vec![Suite::default()];
     }
     let providers: &[Provider] = match security {
-        Security::QuicStream | Security::S2nStream => &[Provider::AwsLc, Provider::Ring],
+        _ if !providers.is_empty() => providers,
+        Security::QuicStream | Security::S2nStream => &USUAL,
         _ => &[Provider::AwsLc],
     };
     let ciphers = match cipher {
@@ -70,14 +75,14 @@ fn suites(security: Security, cipher: Option<Cipher>) -> Vec<Suite> {
     providers.iter().flat_map(each).collect()
 }
 
-/// The securities that were named, or all; with one cipher of TLS if it was named.
-pub fn arms(named: &[Security], cipher: Option<Cipher>) -> Result<Vec<Arm>, String> {
+/// The securities that were named, or all; with the providers and the one cipher of TLS that were named, if they were.
+pub fn arms(named: &[Security], providers: &[Provider], cipher: Option<Cipher>) -> Result<Vec<Arm>, String> {
     let mut arms = Vec::new();
     for &security in Security::ALL {
         if !named.is_empty() && !named.contains(&security) {
             continue;
         }
-        for suite in suites(security, cipher) {
+        for suite in suites(security, providers, cipher) {
             let arrangement =
                 Arrangement::new(security, suite, true).map_err(|error| format!("{security}: {error}"))?;
             arms.push(Arm { arrangement, rank: rank(security, &suite) });
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_security_is_measured_and_quic_with_every_library_and_cipher_of_the_study() {
-        let arms = arms(&[], None).unwrap();
+        let arms = arms(&[], &[], None).unwrap();
         let columns: Vec<_> = arms.iter().map(Arm::columns).collect();
         for security in Security::ALL {
             assert!(columns.iter().any(|row| row.starts_with(&format!("{security},"))), "{security}");
@@ -117,6 +122,20 @@ mod tests {
                 "sdls-gcm,rustcrypto,aes-256-gcm",
                 "sdls-gcm-aws-lc,aws-lc,aes-256-gcm",
                 "quic-stream,aws-lc,aes-256-gcm"
+            ]
+        );
+    }
+
+    #[test]
+    fn providers_that_were_named_are_measured_and_no_others() {
+        let named = [Security::SdlsGcm, Security::QuicDatagram];
+        let arms = arms(&named, &[Provider::Ring, Provider::AwsLc], None).unwrap();
+        assert_eq!(
+            arms.iter().map(Arm::columns).collect::<Vec<_>>(),
+            [
+                "sdls-gcm,rustcrypto,aes-256-gcm",
+                "quic-datagram,ring,aes-256-gcm",
+                "quic-datagram,aws-lc,aes-256-gcm"
             ]
         );
     }

@@ -8,11 +8,12 @@ use flight_links::arrangement::{Arrangement, check};
 use flight_links::credentials::Credentials;
 use flight_links::exchange::Watch;
 use flight_links::link::State;
-use flight_links::suite::{Cipher, Security, Suite};
+use flight_links::suite::{Cipher, Provider, Security, Suite};
 use nix::time::{ClockId, clock_gettime};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::arms::USUAL;
 use super::rows::{Outcome, Rows};
 
 /// Computing time of both ends, by the thread's clock.
@@ -56,9 +57,22 @@ const QUICK: (usize, usize) = (5, 2);
 const WITH_HANDSHAKE: [Security; 5] =
     [Security::Restp, Security::QuicStream, Security::Tls, Security::Dtls, Security::S2nStream];
 
-/// Every kind that the libraries have of the securities that were named, or of all, with one cipher if it was named; or,
-/// quick: the groups with the usual signature, the signatures with the usual group, and resumption.
-fn kinds(quick: bool, named: &[Security], cipher: Option<Cipher>) -> Vec<(Security, Suite)> {
+/// What of everything that there is was named.
+#[derive(Clone, Copy, Default)]
+pub struct Named<'a> {
+    /// All, if there is none.
+    pub securities: &'a [Security],
+    /// The usual ones, if there is none.
+    pub providers: &'a [Provider],
+    /// All, if there is none.
+    pub cipher: Option<Cipher>,
+}
+
+/// Every kind that the libraries have of what was named; or, quick: the groups with the usual signature, the signatures with
+/// the usual group, and resumption.
+fn kinds(quick: bool, named: Named<'_>) -> Vec<(Security, Suite)> {
+    let Named { securities, providers, cipher } = named;
+    let providers: &[Provider] = if providers.is_empty() { &USUAL } else { providers };
     let near = |plain: Suite, suite: &Suite| {
         let rest = Suite { provider: plain.provider, mutual: plain.mutual, ..*suite };
         let group = Suite { group: plain.group, ..rest } == plain;
@@ -66,13 +80,15 @@ fn kinds(quick: bool, named: &[Security], cipher: Option<Cipher>) -> Vec<(Securi
         group || signature || Suite { resumption: plain.resumption, ..rest } == plain
     };
     let mut kinds = Vec::new();
-    for security in WITH_HANDSHAKE.into_iter().filter(|it| named.is_empty() || named.contains(it)) {
+    for security in WITH_HANDSHAKE.into_iter().filter(|it| securities.is_empty() || securities.contains(it)) {
         let usual = Suite::of(security);
         if !security.has_suite() {
             kinds.push((security, usual));
             continue;
         }
-        let asked = |suite: &Suite| cipher.is_none_or(|cipher| suite.cipher == cipher);
+        let asked = |suite: &Suite| {
+            providers.contains(&suite.provider) && cipher.is_none_or(|cipher| suite.cipher == cipher)
+        };
         let all = Suite::all()
             .filter(|suite| check(security, suite).is_ok() && asked(suite) && (!quick || near(usual, suite)));
         kinds.extend(all.map(|suite| (security, suite)));
@@ -81,16 +97,19 @@ fn kinds(quick: bool, named: &[Security], cipher: Option<Cipher>) -> Vec<(Securi
 }
 
 /// Measures, and prints a row a handshake.
-pub fn run(quick: bool, seed: u64, named: &[Security], cipher: Option<Cipher>) -> Outcome {
-    if let Some(other) = named.iter().find(|it| !WITH_HANDSHAKE.contains(it)) {
+pub fn run(quick: bool, seed: u64, named: Named<'_>) -> Outcome {
+    if let Some(other) = named.securities.iter().find(|it| !WITH_HANDSHAKE.contains(it)) {
         let known = WITH_HANDSHAKE.map(Security::name).join(", ");
         return Err(format!("«{other}» has no handshake of its own; these have: {known}"));
+    }
+    for &provider in named.providers {
+        Suite { provider, ..Suite::default() }.check().map_err(|refusal| refusal.to_string())?;
     }
     let (blocks, each) = if quick { QUICK } else { FULL };
     let mut arrangements = Vec::new();
     // RSA keys take their time to be found: those of a signature are for all its kinds.
     let mut credentials = BTreeMap::new();
-    for (security, suite) in kinds(quick, named, cipher) {
+    for (security, suite) in kinds(quick, named) {
         let own = match credentials.entry(suite.signature) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(place) => {
@@ -99,6 +118,9 @@ pub fn run(quick: bool, seed: u64, named: &[Security], cipher: Option<Cipher>) -
         };
         let made = Arrangement::with(security, suite, own, false);
         arrangements.push(made.map_err(|error| format!("{security}, {suite}: {error}"))?);
+    }
+    if arrangements.is_empty() {
+        return Err("no library has the provider and the cipher that were named for the security".to_owned());
     }
     eprintln!("flight-bench: {} kinds, {} handshakes each", arrangements.len(), blocks * each);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -156,8 +178,8 @@ mod tests {
 
     #[test]
     fn kinds_are_those_that_the_libraries_have_of_what_was_named() {
-        let of = |named: &[Security], cipher| kinds(false, named, cipher).len();
-        let count = |named: &[Security]| of(named, None);
+        let of = |named: Named<'_>| kinds(false, named).len();
+        let count = |securities: &[Security]| kinds(false, Named { securities, ..Named::default() }).len();
         // Two providers with three groups and AWS-LC with two more; ciphers, signatures, certificates, resumption.
         assert_eq!(count(&[Security::QuicStream]), 8 * 3 * 3 * 2 * 3);
         // One provider, three groups; ciphers, certificates.
@@ -166,10 +188,14 @@ mod tests {
         assert_eq!(count(&[Security::S2nStream]), 8 * 3 * 3 * 2);
         assert_eq!(count(&[]), 1 + 2 * 432 + 18 + 144);
         let cipher = Some(Cipher::Aes256Gcm);
-        assert_eq!(of(&[Security::QuicStream, Security::S2nStream], cipher), (432 + 144) / 3);
-        assert_eq!(
-            run(true, 1, &[Security::SdlsGcm], None).unwrap_err().split(';').next(),
-            Some("«sdls-gcm» has no handshake of its own")
-        );
+        let both = &[Security::QuicStream, Security::S2nStream];
+        assert_eq!(of(Named { securities: both, cipher, ..Named::default() }), (432 + 144) / 3);
+        let providers = &[Provider::Ring];
+        assert_eq!(of(Named { securities: both, providers, cipher }), 3 * (3 * 2 * 3 + 3 * 2));
+        let refused = |named| run(true, 1, named).unwrap_err();
+        let sdls = Named { securities: &[Security::SdlsGcm], ..Named::default() };
+        assert_eq!(refused(sdls).split(';').next(), Some("«sdls-gcm» has no handshake of its own"));
+        let dtls = Named { securities: &[Security::Dtls], providers, cipher };
+        assert!(refused(dtls).starts_with("no library has the provider"));
     }
 }

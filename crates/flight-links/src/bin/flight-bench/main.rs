@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use flight_links::credentials::Credentials;
-use flight_links::suite::{Cipher, Security, Signature};
+use flight_links::suite::{Cipher, Provider, Security, Signature};
 
 use self::kind::Kind;
 
@@ -75,6 +75,9 @@ struct Messages {
     /// Measure only these
     #[arg(long, value_name = "NAME")]
     security: Vec<Security>,
+    /// Measure QUIC, TLS and DTLS with these libraries; without it QUIC by stream with aws-lc and ring, the rest with aws-lc
+    #[arg(long, value_name = "NAME")]
+    provider: Vec<Provider>,
     /// Measure QUIC, TLS and DTLS with this cipher only; SDLS has AES-256 here
     #[arg(long, value_name = "NAME")]
     cipher: Option<Cipher>,
@@ -106,6 +109,9 @@ struct Handshakes {
     /// Measure only these, of quic-stream, s2n-stream, tls, dtls and restp
     #[arg(long, value_name = "NAME")]
     security: Vec<Security>,
+    /// Measure with these libraries; without it with aws-lc and ring
+    #[arg(long, value_name = "NAME")]
+    provider: Vec<Provider>,
     /// Measure QUIC, TLS and DTLS with this cipher only
     #[arg(long, value_name = "NAME")]
     cipher: Option<Cipher>,
@@ -133,16 +139,19 @@ struct Attacks {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Messages(options) => {
-            let Messages { quick, security, cipher, payload, gap, block, samples, alone, seed } = options;
+            let Messages { quick, security, provider, cipher, payload, gap, block, samples, alone, seed } =
+                options;
             let schedule = schedule::Schedule::new(quick, &payload, &gap)
                 .alone(alone)
                 .samples(samples.map(|count| count as usize));
-            arms::arms(&security, cipher)
+            arms::arms(&security, &provider, cipher)
                 .and_then(|arms| messages::run(&messages::Plan { arms, schedule, block }, seed))
         }
-        Command::Handshakes(options) => {
-            handshakes::run(options.quick, options.seed, &options.security, options.cipher)
-        }
+        Command::Handshakes(Handshakes { quick, security, provider, cipher, seed }) => handshakes::run(
+            quick,
+            seed,
+            handshakes::Named { securities: &security, providers: &provider, cipher },
+        ),
         Command::FirstHandshake(kind) => first::run(&kind),
         Command::HandshakeEnd(HandshakeEnd { kind, to }) => end::run(&kind, to),
         Command::Credentials { signature } => Credentials::new(signature)
