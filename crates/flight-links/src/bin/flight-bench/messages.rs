@@ -142,7 +142,7 @@ mod tests {
 
     fn sizes(gaps: &[u64], alone: bool) -> Vec<(u64, usize)> {
         let (arms, schedule) =
-            (arms(&[], None).unwrap(), Schedule::new(false, &[128, 1024], gaps).alone(alone));
+            (arms(&[], &[], None).unwrap(), Schedule::new(false, &[128, 1024], gaps).alone(alone));
         let cells: Vec<_> = arms
             .iter()
             .flat_map(|arm| {
@@ -183,7 +183,7 @@ mod tests {
             Security::S2nStream,
             Security::S2nDatagram,
         ];
-        let arms = arms(&named, Some(Cipher::Aes256Gcm)).unwrap();
+        let arms = arms(&named, &[], Some(Cipher::Aes256Gcm)).unwrap();
         let schedule = Schedule::new(false, &[64, 128, 512, 1024], &[2000]);
         let cells = arms.iter().flat_map(|arm| {
             schedule.cells(arm.rank).into_iter().map(move |(payload, gap)| Cell { arm, payload, gap })
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn turns_together_each_rest_their_own_gap_through() {
         let (arms, schedule) =
-            (arms(&[], None).unwrap(), Schedule::new(true, &[64], &[210]).samples(Some(3)));
+            (arms(&[], &[], None).unwrap(), Schedule::new(true, &[64], &[210]).samples(Some(3)));
         let cells: Vec<_> = arms
             .iter()
             .take(3)
