@@ -165,16 +165,21 @@ def test_what_is_not_forged_on_the_way_is_said_of_a_protocol_and_on_the_page(pro
     text = f"""
         experiment = {{ name = "forged" }}
         scenario = {{ name = "constant" }}
-        workload = {{ app = "safety", duration = "6s" }}
+        workload.app = "safety"
+        workload.kind = "movement-authority"
+        workload.interval = "1s"
+        workload.bound = "500ms"
+        workload.duration = "6s"
         threat = [{{ name = "it", kind = "insertion", attacker = "on-path", message = 3 }}]
         matrix = {{ protocols = ["{protocol.tried_as}"], threat = ["it"] }}
     """
-    (spec,) = expand(parse_experiment(text, "forged.toml", Path(), repetitions=1))
+    parsed = parse_experiment(text, "forged.toml", Path(), repetitions=1)
     if not protocol.not_forged:
+        (spec,) = expand(parsed)
         assert plan_run(spec)["in_path"]
         return
     with pytest.raises(UserError, match="the node cannot make a packet"):
-        plan_run(spec)
+        expand(parsed)
     _, _, *rows = _table("| not tried |")
     where = f"insertion and masquerade on the way over {protocol.name}"
     assert [why for what, _, why in rows if what == where] == [
