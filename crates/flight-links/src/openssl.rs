@@ -11,15 +11,14 @@ pub(crate) use self::here::{group, provider, suites};
 mod here {
     use std::sync::LazyLock;
 
-    use rustls::SupportedCipherSuite;
     use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+    use rustls::{NamedGroup, SupportedCipherSuite};
     use rustls_openssl::{ALL_CIPHER_SUITES, custom_provider, kx_group};
 
-    use crate::suite::{Group, Provider, Unsupported};
-
     /// OpenSSL for rustls, without groups: trying each, as the library's default does, would make a key of each.
-    pub fn provider() -> Result<CryptoProvider, Unsupported> {
-        Ok(custom_provider(ALL_CIPHER_SUITES.to_vec(), Vec::new()))
+    #[expect(clippy::unnecessary_wraps, reason = "a build without the feature has none")]
+    pub fn provider() -> Option<CryptoProvider> {
+        Some(custom_provider(ALL_CIPHER_SUITES.to_vec(), Vec::new()))
     }
 
     /// Its suites.
@@ -30,15 +29,15 @@ mod here {
     /// Whether the library that is there has it, which is another one than that of the headers perhaps.
     static HAS_ML_KEM: LazyLock<bool> = LazyLock::new(|| kx_group::X25519MLKEM768.start().is_ok());
 
-    /// Its key exchange with a group.
-    pub fn group(group: Group) -> Result<&'static dyn SupportedKxGroup, Unsupported> {
-        match group {
-            Group::X25519 => Ok(kx_group::X25519),
-            Group::P256 => Ok(kx_group::SECP256R1),
-            Group::P384 => Ok(kx_group::SECP384R1),
-            Group::P521 => Ok(kx_group::SECP521R1),
-            Group::X25519MlKem768 if *HAS_ML_KEM => Ok(kx_group::X25519MLKEM768),
-            Group::X25519MlKem768 => Err(Unsupported::OpenSslOlder { group, instead: Provider::AwsLc }),
+    /// Its key exchange with a group; none with one that the library that is there lacks.
+    pub fn group(name: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
+        match name {
+            NamedGroup::X25519 => Some(kx_group::X25519),
+            NamedGroup::secp256r1 => Some(kx_group::SECP256R1),
+            NamedGroup::secp384r1 => Some(kx_group::SECP384R1),
+            NamedGroup::secp521r1 => Some(kx_group::SECP521R1),
+            NamedGroup::X25519MLKEM768 if *HAS_ML_KEM => Some(kx_group::X25519MLKEM768),
+            _ => None,
         }
     }
 
@@ -52,21 +51,19 @@ mod here {
 
 #[cfg(not(feature = "openssl"))]
 mod here {
-    use rustls::SupportedCipherSuite;
     use rustls::crypto::{CryptoProvider, SupportedKxGroup};
+    use rustls::{NamedGroup, SupportedCipherSuite};
 
-    use crate::suite::{Group, Unsupported};
-
-    pub fn provider() -> Result<CryptoProvider, Unsupported> {
-        Err(Unsupported::OpenSslAbsent)
+    pub fn provider() -> Option<CryptoProvider> {
+        None
     }
 
     pub fn suites() -> &'static [SupportedCipherSuite] {
         &[]
     }
 
-    pub fn group(_: Group) -> Result<&'static dyn SupportedKxGroup, Unsupported> {
-        Err(Unsupported::OpenSslAbsent)
+    pub fn group(_: NamedGroup) -> Option<&'static dyn SupportedKxGroup> {
+        None
     }
 
     /// The version of the library that is there; none, since it is not compiled in.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use rustls::NamedGroup;
+
 use crate::openssl;
 
 /// A choice that is none.
@@ -271,6 +273,19 @@ pub enum Unsupported {
     S2nTicket,
 }
 
+impl Group {
+    /// Its name in TLS.
+    pub(crate) fn of_tls(self) -> NamedGroup {
+        match self {
+            Self::X25519 => NamedGroup::X25519,
+            Self::P256 => NamedGroup::secp256r1,
+            Self::P384 => NamedGroup::secp384r1,
+            Self::P521 => NamedGroup::secp521r1,
+            Self::X25519MlKem768 => NamedGroup::X25519MLKEM768,
+        }
+    }
+}
+
 impl Suite {
     /// What a security has where nothing is chosen: the default, but for DTLS ECDSA, since its library has no Ed25519.
     #[must_use]
@@ -289,7 +304,10 @@ impl Suite {
             (provider @ Provider::Ring, group @ (Group::P521 | Group::X25519MlKem768)) => {
                 Err(Unsupported::Group { provider, group, instead: Provider::AwsLc })
             }
-            (Provider::OpenSsl, group) => openssl::group(group).map(drop),
+            (Provider::OpenSsl, _) if openssl::version().is_none() => Err(Unsupported::OpenSslAbsent),
+            (Provider::OpenSsl, group) if openssl::group(group.of_tls()).is_none() => {
+                Err(Unsupported::OpenSslOlder { group, instead: Provider::AwsLc })
+            }
             _ => Ok(()),
         }
     }

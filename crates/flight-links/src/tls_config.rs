@@ -68,7 +68,7 @@ fn provider_of(provider: Provider) -> Result<CryptoProvider, Unsupported> {
     match provider {
         Provider::Ring => Ok(ring::default_provider()),
         Provider::AwsLc => Ok(aws_lc_rs::default_provider()),
-        Provider::OpenSsl => openssl::provider(),
+        Provider::OpenSsl => openssl::provider().ok_or(Unsupported::OpenSslAbsent),
     }
 }
 
@@ -84,7 +84,8 @@ pub fn gather_randomness(provider: Provider) -> Result<(), SetupError> {
 
 fn group(suite: &Suite) -> Result<&'static dyn SupportedKxGroup, Unsupported> {
     Ok(match (suite.provider, suite.group) {
-        (Provider::OpenSsl, group) => openssl::group(group)?,
+        (Provider::OpenSsl, group) => openssl::group(group.of_tls())
+            .ok_or(Unsupported::OpenSslOlder { group, instead: Provider::AwsLc })?,
         (_, Group::P521) => P521,
         (_, Group::X25519MlKem768) => aws_lc_rs::kx_group::X25519MLKEM768,
         (Provider::Ring, Group::X25519) => ring::kx_group::X25519,

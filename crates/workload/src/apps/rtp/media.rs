@@ -10,35 +10,35 @@ use super::header::{HEADER_BYTES, Header};
 
 /// A packet of media. Instants count from the start of the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::apps) struct Packet {
+pub struct Packet {
     /// When it is ready.
-    pub(in crate::apps) ready_ns: i64,
+    pub ready_ns: i64,
     /// Its length without the header.
-    pub(in crate::apps) payload_bytes: u32,
+    pub payload_bytes: u32,
     /// When it was captured, by the clock of its payload.
-    pub(in crate::apps) timestamp: u32,
-    pub(in crate::apps) marker: bool,
+    pub timestamp: u32,
+    pub marker: bool,
 }
 
 /// Packets that are of use together only.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::apps) struct Frame {
+pub struct Frame {
     /// What the record calls it.
-    pub(in crate::apps) object: &'static str,
-    pub(in crate::apps) ready_ns: i64,
-    pub(in crate::apps) size_bytes: u64,
+    pub object: &'static str,
+    pub ready_ns: i64,
+    pub size_bytes: u64,
     /// Its packets, by their numbers.
-    pub(in crate::apps) packets: Range<u32>,
+    pub packets: Range<u32>,
 }
 
 /// All that one source sends.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::apps) struct Media {
-    pub(in crate::apps) payload_type: u8,
+pub struct Media {
+    pub payload_type: u8,
     /// In their order, at most as many as 32 bits can number.
-    pub(in crate::apps) packets: Vec<Packet>,
+    pub packets: Vec<Packet>,
     /// None of a source each of whose packets is of use by itself.
-    pub(in crate::apps) frames: Vec<Frame>,
+    pub frames: Vec<Frame>,
 }
 
 /// How a packet lies in what its transport carries.
