@@ -40,6 +40,7 @@ def test_one_class_on_one_line_under_one_condition(gauntlet: Gauntlet) -> None:
     assert "TCP BBR serves it" in said
     assert "FTPS: TCP BBR" in said
     assert "at least" in said
+    assert "no safety: which threats of EN 50159 a protocol meets" in " ".join(said.split())
 
 
 def test_a_delay_between_two_that_were_measured_is_answered_by_both(gauntlet: Gauntlet) -> None:

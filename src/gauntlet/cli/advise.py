@@ -9,6 +9,11 @@ import click
 if TYPE_CHECKING:
     from gauntlet.studies.asked import Row
 
+_NO_SAFETY = (
+    "This is speed and loss, no safety: which threats of EN 50159 a protocol meets is another question, and "
+    "`gauntlet assess --all` answers it."
+)
+
 
 @click.command(short_help="Say which transport serves a class of service, and why.")
 @click.option(
@@ -104,6 +109,7 @@ def _show(found: "Sequence[Row]", *, whole: bool) -> None:
     if any(row.grid for row in found):
         legend = ", ".join(f"{words.MARKS[grade]} {meaning}" for grade, meaning in words.LEGEND)
         screen.print(Text(f"\n{legend}", style="dim"))
+        screen.print(Text(f"\n{_NO_SAFETY}"))
 
 
 def _as_data(row: "Row") -> dict[str, Any]:
