@@ -126,7 +126,7 @@ fn the_hybrid_group_is_there_from_version_3_5_on_and_refused_before() {
     let numbers: Vec<u32> = version.split('.').filter_map(|number| number.parse().ok()).collect();
     let refused = Suite { group: Group::X25519MlKem768, ..OPENSSL }.check().err().map(|it| it.to_string());
     let sentence = "openssl has x25519mlkem768 from version 3.5 on, and the one here is older; aws-lc has it";
-    assert_eq!(refused.as_deref(), (numbers < Vec::from([3, 5])).then_some(sentence), "{version}");
+    assert_eq!(refused.as_deref(), (numbers.as_slice() < [3, 5].as_slice()).then_some(sentence), "{version}");
 }
 
 fn printed(words: &[&str]) -> Vec<String> {
