@@ -320,7 +320,7 @@ def test_behind_the_answer_the_page_says_what_to_use(video: Path) -> None:
     ]
     assert "Video stream (500 kbit/s)" in text
     assert "6 conditions: 25, 50 and 150 ms one way; 0 and 1 % loss (✓) UDP 1 % to spare, at 50 ms" in text
-    assert "95 % of messages within 400 ms; at most 1 % of them lost." in text
+    assert "95 % of messages within 400 ms; at most 1 % of them lost (by Gauntlet)." in text
     assert "25 ms one way 50 ms one way 150 ms one way" in text
     assert "0 % loss" in text
     assert "Where the limits are from" in text

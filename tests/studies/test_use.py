@@ -222,6 +222,8 @@ def test_page_terminal_and_json_say_the_same(found: Summary, advice: Advice, tmp
     for grid, plain in zip(advice.classes, data["classes"], strict=True):
         assert plain["answer"] == words.answer(grid)
         assert " ".join(plain["answer"].split()) in printed
+        if plain["answer"] == "Not measured.":
+            continue  # the page has what was measured
         assert words.conditions(grid) in shown.replace("\N{NO-BREAK SPACE}", " ")
         assert all(words.label(protocol) in shown for protocol in plain["use"])
         assert plain["use"] or words.how_well(grid) in shown.replace("\N{NO-BREAK SPACE}", " ")
