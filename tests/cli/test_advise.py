@@ -96,15 +96,16 @@ def test_voice_and_video_say_that_they_are_empty(gauntlet: Gauntlet) -> None:
 def test_a_row_is_filled_by_what_it_waited_for_and_by_no_stand_in() -> None:
     """Its class of calls asks here for what the summary has already."""
     study = load(folders.known()["d34"], trust_plugin=False)
-    assert study.beyond is not None
-    row = next(it for it in study.beyond.empty if it.name == "Critical voice")
-    call = study.beyond.by_name["Critical voice: a call"]
+    own = study.beyond
+    assert own is not None
+    row = next(it for it in own.empty if it.name == "Critical voice")
+    call = own.by_name["Critical voice: a call"]
     asks = call.needs[0].model_copy(update={"kpi": "delay_p95_s", "least": None, "most": 1.0})
 
     def answered(until: str) -> list[str]:
         need = asks.model_copy(update={"experiment": until})
         beyond = replace(
-            study.beyond,
+            own,
             classes=(replace(call, needs=(need,)),),
             empty=(row.model_copy(update={"until": [until]}),),
         )
