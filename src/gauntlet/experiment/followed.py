@@ -5,7 +5,7 @@ says of the way down.
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -115,7 +115,7 @@ def ridden(spec: RunSpec) -> dict[str, pa.Table]:
     return {name: table}
 
 
-def _rows(link: Mapping[str, Any], spec: RunSpec) -> list[State]:
+def _rows(link: Mapping[str, Any], spec: RunSpec) -> Sequence[State]:
     ref = ScenarioRef(**link["scenario"])
     found = links.scenario(ref, spec.link_seed)
     section = FollowedSection.model_construct(name=ref.name, chunk=link["chunk"], start=link["start"])

@@ -271,14 +271,14 @@ def _stretch(trace: "Trace", start_s: float, duration_s: float) -> _Stretch:
         if len(_STRETCHES) >= _MOST_STRETCHES:
             _STRETCHES.pop(next(iter(_STRETCHES)))
         # The trace is kept too, so that no other one gets its id.
-        _STRETCHES[key] = _Stretch(trace, rows_of(trace, start_s, duration_s))
+        rows = trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist()
+        _STRETCHES[key] = _Stretch(trace, rows)
     return _STRETCHES[key]
 
 
-def rows_of(trace: "Trace", start_s: float, duration_s: float) -> list[State]:
-    """What links follow of a stretch, row by row, from 0 s on."""
-    rows: list[State] = trace.window(start_s, duration_s).table.select(_RIDDEN).to_pylist()
-    return rows
+def rows_of(trace: "Trace", start_s: float, duration_s: float) -> Sequence[State]:
+    """What links follow of a stretch, row by row, from 0 s on; kept while few others are asked for."""
+    return _stretch(trace, start_s, duration_s).rows
 
 
 _MOST_STRETCHES = 8

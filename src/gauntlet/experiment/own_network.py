@@ -190,10 +190,11 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     tunnels = {tunnel.name: tunnel.ends for tunnel in asked.tunnels}
     found = routes(addresses, delays_s, hosts, paths=asked.paths, written=asked.routes, tunnels=tunnels)
     both = [hop for pair in pairs for hop in (pair, pair[::-1])]
-    delay_s = {hop: _way(asked.cables, found.way(*hop)).delay_s for hop in both}
+    hops_of = {hop: found.way(*hop) for hop in both}
+    delay_s = {hop: _way(asked.cables, hops).delay_s for hop, hops in hops_of.items()}
     round_trip_s = max(delay_s[hop] + delay_s[hop[::-1]] for hop in both)
     cables = [_queued(cable, round_trip_s) for cable in asked.cables]
-    ways = {hop: _way(cables, found.way(*hop)) for hop in both}
+    ways = {hop: _way(cables, hops) for hop, hops in hops_of.items()}
     for sender, receiver in pairs:
         if ways[sender, receiver].rate_bps == float("inf"):
             raise UserError(
@@ -211,11 +212,11 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
         for cable, chain in zip(cables, chains, strict=True)
         if cable.follows is not None
     ]
-    first, rest = _ridden(cables, found.way(*pairs[0]), found.way(*pairs[0][::-1]))
+    first, rest = _ridden(cables, hops_of[pairs[0]], hops_of[pairs[0][::-1]])
     sides = {} if first is None else {
         pair: "up" if hop == first.ends else "down"
         for pair in pairs
-        for hop in found.way(*pair)
+        for hop in hops_of[pair]
         if hop in (first.ends, first.ends[::-1])
     }  # fmt: skip
     shown = [_link(cable) for cable in cables]
@@ -413,8 +414,8 @@ def _ridden(
     if first is None:
         return None, {}
     rest = {}
-    for side, end in (("up", first.ends[1]), ("down", first.ends[0])):
-        hops = onwards if any(set(hop) == set(first.ends) and hop[1] == end for hop in onwards) else back
+    for side, through in (("up", first.ends), ("down", first.ends[::-1])):
+        hops = onwards if through in onwards else back
         others = [cable_of[frozenset(hop)] for hop in hops]
         way = _together(
             cable.typically(hop[1]) for cable, hop in zip(others, hops, strict=True) if cable is not first

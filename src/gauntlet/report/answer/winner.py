@@ -38,7 +38,7 @@ def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
         rest = []
     else:
         equal = _all_equal(evaluation, order, judged)
-        found = f"{equal or f'{name} {_best(evaluation, kpi, order, worst, judged)}'}."
+        found = f"{equal or f'{name} {_standing(evaluation, kpi, order, worst, judged)}'}."
         average = f"{name}: {_lower(average)}" if equal else average
         few = _few(judged)
         rest = [f"{average}{_beside(evaluation, kpi, lead)}{_certainty(judged, lead, means[lead])}"]
@@ -81,18 +81,6 @@ def _all_equal(evaluation: Evaluation, order: Sequence[str], judged: Sequence[Ma
     )
 
 
-def _best(
-    evaluation: Evaluation,
-    kpi: Kpi,
-    order: Sequence[str],
-    worst: Mapping[str, float],
-    judged: Sequence[Mapping[str, Cell]],
-) -> str:
-    """What is said of the leader; of two, by how much it is the better one."""
-    standing = _standing(evaluation, kpi, order, worst, judged)
-    return f"{standing}{_margin(evaluation, kpi, order) if standing == 'is best' and len(order) == 2 else ''}"
-
-
 def _margin(evaluation: Evaluation, kpi: Kpi, order: Sequence[str]) -> str:
     """By how much the better of two is ahead under the only condition, repetition by repetition; empty where
     some repetition of either has no number above zero.
@@ -129,7 +117,9 @@ def _standing(
     worst: Mapping[str, float],
     judged: Sequence[Mapping[str, Cell]],
 ) -> str:
-    """What is said of the leader, in the words of the table's marks."""
+    """What is said of the leader, in the words of the table's marks; of two under the only condition, by how
+    much it is the better one.
+    """
     lead, conditions = order[0], len(judged)
     if any(failing(evaluation, key) for key in order):
         return _fewest_failures(evaluation, kpi, order, worst)
@@ -143,7 +133,8 @@ def _standing(
         level = [key for key in rest if not all(_worse(row[key]) for row in judged)]
         beside = _equal_words(evaluation, equal)
         if not level:
-            return f"has the best mean{where}{beside}" if equal else f"is best{where}"
+            by = "" if equal or where or len(order) != 2 else _margin(evaluation, kpi, order)
+            return f"has the best mean{where}{beside}" if equal else f"is best{where}{by}"
         if few := _few(judged):
             return f"has the best mean{where}{beside}, but {few}"
         told = listed([evaluation.style(key).label for key in level])
