@@ -464,6 +464,14 @@ def test_tunnels_that_cannot_be(tunnel: str, words: str) -> None:
         specs(BELOW + tunnel)
 
 
+def test_tunnels_have_addresses_for_a_hundred() -> None:
+    many = [TUNNEL.replace('"tun"', f'"tun{number}"') for number in range(101)]
+    with pytest.raises(UserError, match="101 tunnels are more than have addresses; write 100 at most"):
+        specs(BELOW + "".join(many))
+    (run,) = runs(BELOW + "".join(many[:100]))
+    assert len({it["a_inner"] for it in run["network"]["tunnels"]}) == 100
+
+
 def test_a_tunnel_needs_a_way_between_its_ends() -> None:
     with pytest.raises(UserError, match="the tunnel 'tun': no way leads from 'r' to 't'"):
         specs(link("a", "r", 'rate = "1Mbit/s"') + link("r", "b") + link("t", "u") + TUNNEL)

@@ -103,6 +103,11 @@ def test_flows_of_several_hosts_meet_at_a_link(play: Play, tmp_path: Any) -> Non
     ]
 
 
+def answers(certificate: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """What a certificate says of each link direction and impairment."""
+    return {(it["link"], it["impairment"]): it["answer"] for it in certificate["impairments"]}
+
+
 def test_a_link_follows_a_line_and_the_certificate_finds_it(play: Play, tmp_path: Any) -> None:
     """The rate of each moment, what queues before it, and the delay behind it, in both directions."""
     specs = expand(load_experiment(EXPERIMENTS / "shared-cell.toml", repetitions=1))
@@ -111,11 +116,7 @@ def test_a_link_follows_a_line_and_the_certificate_finds_it(play: Play, tmp_path
     record = play(run)["run"]
     assert [flow["outcome"] for flow in record["flows"]] == ["ok", "ok"]
     certificate = trusted(run, tmp_path / "out" / "run")
-    cell = {
-        (it["link"], it["impairment"]): it["answer"]
-        for it in certificate["impairments"]
-        if "gateway.mast" in it["link"]
-    }
+    cell = answers(certificate)
     assert cell["gateway>gateway.mast", "rate"] == "confirmed"
     assert cell["gateway>gateway.mast", "queue limit"] == "confirmed"
     assert cell["gateway.mast>mast", "delay"] == "confirmed"
@@ -129,10 +130,6 @@ def test_the_railway_emulator_as_a_file_carries_a_download_in_its_tunnel(play: P
     record = play(run)["run"]
     assert [flow["outcome"] for flow in record["flows"]] == ["ok"]
     certificate = trusted(run, tmp_path / "out" / "run")
-    radio = {
-        (it["link"], it["impairment"]): it["answer"]
-        for it in certificate["impairments"]
-        if "rasa.ra" in it["link"]
-    }
+    radio = answers(certificate)
     assert radio["ra>rasa.ra", "rate"] == "confirmed"
     assert radio["rasa.ra>rasa", "delay"] == "confirmed"
