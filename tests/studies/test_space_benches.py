@@ -222,6 +222,14 @@ def test_memory_that_was_not_measured_is_none() -> None:
     assert row["heap_a_further_link_with_c_bytes"] is None
 
 
+@pytest.mark.parametrize(
+    "bench", [space_memory.BENCH, space_memory.DTLS, space_memory.S2N_QUIC, space_memory.OPENSSL]
+)
+def test_memory_under_no_security_is_planned_without_a_provider(bench: Bench) -> None:
+    """As the program tells it."""
+    assert ("-" in bench.full.factors["provider"]) == ("none" in bench.full.factors["security"])
+
+
 def test_instructions_are_of_a_message_or_of_a_handshake() -> None:
     samples = [
         {"security": "tls", "provider": "ring", "block": 0}

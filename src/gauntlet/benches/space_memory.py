@@ -127,7 +127,8 @@ def _later(
     ready: Callable[[], None] = ready_without_openssl,
 ) -> Bench:
     """The bench of what came after the registration."""
-    providers: list[Factor] = [*dict.fromkeys(provider for _, provider in pairs)]
+    # The program tells no provider where there is no security.
+    providers: list[Factor] = [*dict.fromkeys("-" if name == "none" else it for name, it in pairs)]
     planned: dict[str, list[Factor]] = {"security": values(names), "provider": providers}
     return Bench(
         name=name,
