@@ -266,6 +266,102 @@ def test_the_page_has_what_s2n_quic_takes_beside_quinn() -> None:
     ) in PAGE
 
 
+AXES = {"cipher", "operation", "payload_bytes", "gap_s", "group", "signature", "certificates", "resumption"}
+"""Of benches that have providers of cryptography in the same blocks."""
+
+
+def beside_aws_lc(bench: str, kpi: str, provider: str = "openssl", **of: Any) -> list[float]:
+    """Each cell of a bench by that provider in times of AWS-LC's, where both have it."""
+    table = SUMMARY.flows(bench)
+    for name, value in of.items():
+        table = table.filter(pc.equal(table[name], value))
+    axes = [it for it in table.column_names if it in AXES]
+    means = table.group_by([*axes, "provider"], use_threads=False).aggregate([(kpi, "mean")]).to_pylist()
+    found = {(*(row[it] for it in axes), row["provider"]): row[f"{kpi}_mean"] for row in means}
+    return [
+        value / found[*cell, "aws-lc"] for (*cell, of_whom), value in found.items() if of_whom == provider
+    ]
+
+
+def new(group: str, provider: str) -> float:
+    """A session begun anew by QUIC with Ed25519, of space alone: both ends, handshakes that follow each other."""
+    of = {"group": group, "provider": provider, "signature": "ed25519"}
+    kinds = {"certificates": "server", "resumption": "none"}
+    return 1e6 * mean("handshakes-openssl", "handshake_mean_s", **of, **kinds)
+
+
+def test_the_page_has_what_openssl_takes_beside_aws_lc() -> None:
+    cold, warm = (span(beside_aws_lc("messages-openssl", MEDIAN, gap_s=rest)) for rest in (COLD, WARM))
+    assert f"a message takes {cold} times as long as with AWS-LC after a rest and {warm} without" in PAGE
+    anew = {"resumption": "none"}
+    p_384, *others = (
+        span(
+            ratio
+            for group in groups
+            for ratio in beside_aws_lc("handshakes-openssl", "handshake_median_s", group=group, **anew)
+        )
+        for groups in (["p-384"], ["x25519", "p-256", "p-521"])
+    )
+    assert f"a handshake {others[0]} times, and with P-384 {p_384}" in PAGE
+
+
+def test_the_page_has_what_the_groups_cost_by_openssl() -> None:
+    p_256, p_384, p_521 = (new(it, "openssl") for it in ("p-256", "p-384", "p-521"))
+    assert f"P-384 costs {p_384 / p_256:.1f} times what P-256 does, and P-521 {p_521 / p_256:.1f}" in PAGE
+    more = (p_384 - p_256) / 1e3
+    assert f"{more:.1f} ms more than P-256, where the study prints {(4730 - 1291) / 1e3:.1f} ms" in PAGE
+
+
+def test_the_page_has_what_dtls_takes_beside_datagrams() -> None:
+    names = {"apply": "sender", "process": "receiver"}
+    for rest in (COLD, WARM):
+        digits = 0 if rest else 1
+        for end, name in names.items():
+            dtls, quic, sdls = (
+                1e6 * mean("messages-dtls", MEDIAN, security=it, operation=end, payload_bytes=128, gap_s=rest)
+                for it in ("dtls", "quic-datagram", "sdls-gcm-aws-lc")
+            )
+            told = f"the {name} {dtls:.{digits}f} µs ({quic:.{digits}f} of QUIC, {sdls:.{digits}f} of SDLS)"
+            assert told in PAGE, told
+    assert f"but for a receiver without a rest, which takes {dtls / quic:.1f} times as long" in PAGE
+    further = mean("memory-dtls", "heap_a_further_link_with_c_bytes", security="dtls") / 1e3
+    quic = memory("heap_a_further_link_with_c_bytes", "quic-datagram", "aws-lc") / 1e3
+    assert f"A further link of DTLS takes {further:.0f} kB of heap, one of QUIC {quic:.0f}" in PAGE
+
+
+def test_the_page_has_what_attacks_on_dtls_came_to() -> None:
+    played = SUMMARY.flows("attacks-dtls").to_pylist()
+    succeeded = {(it["attack"], it["certificates"]) for it in played if it["succeeds"]}
+    assert succeeded == {("command as a stranger", "server")}
+    assert len({it["attack"] for it in played}) == 8
+    assert (
+        "Of eight attacks on DTLS one succeeds: where only space shows a certificate, strangers command"
+        in PAGE
+    )
+
+
+def test_the_page_has_the_other_processors() -> None:
+    def counted(architecture: str) -> tuple[str, str, str]:
+        of = {"architecture": architecture}
+        message, handshake = (
+            mean("instructions-elsewhere", "instructions", work=work, **of)
+            for work in ("message-1024", "handshake")
+        )
+        code = mean("sizes-elsewhere", "code_bytes", **of) / 1e3
+        return (
+            f"{code:.0f} kB",
+            f"{round(message, -3 if message > 1e4 else -2):,.0f}",
+            f"{handshake / 1e6:.1f}",
+        )
+
+    code, message, handshake = counted("armv7")
+    assert f"{code} of code, {message} instructions for a message of 1,024 bytes at both ends and " in PAGE
+    assert f"and {handshake} million for a handshake" in PAGE
+    assert "instructions for AES, {}, {} and {} million".format(*counted("aarch64")) in PAGE
+    code, message, handshake = counted("x86-64")
+    assert f"x86-64 {code} (most of it AES-GCM for AVX-512), {message} and {handshake} million" in PAGE
+
+
 def test_figures_of_chapter_4_stand_by_the_method_and_corrected() -> None:
     for figure in RAW["figure"]:
         if figure["key"] in ("4.1", "4.2", "4.3"):
