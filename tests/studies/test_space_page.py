@@ -284,7 +284,7 @@ def beside_aws_lc(bench: str, kpi: str, provider: str = "openssl", **of: Any) ->
 
 
 def new(group: str, provider: str) -> float:
-    """A session begun anew by QUIC with Ed25519, of space alone: both ends, handshakes that follow each other."""
+    """What both ends compute for a session begun anew, with Ed25519, of space alone; one after the other."""
     of = {"group": group, "provider": provider, "signature": "ed25519"}
     kinds = {"certificates": "server", "resumption": "none"}
     return 1e6 * mean("handshakes-openssl", "handshake_mean_s", **of, **kinds)
