@@ -92,8 +92,8 @@ def _show(found: "Sequence[Row]", *, whole: bool) -> None:
     title = ""
     for row in found:
         if row.study.title != title:
+            screen.print(Text.assemble("\n" if title else "", (row.study.title, "bold underline")))
             title = row.study.title
-            screen.print(Text(title, style="bold underline"))
         where = f", line {', '.join(row.scenarios)}" if row.scenarios else ""
         screen.print(Text.assemble("\n", (row.name, "bold"), f" ({row.by}{where})"))
         if row.grid is None:
