@@ -370,7 +370,6 @@ def test_of_what_is_half_played_it_says_so_and_names_nobody() -> None:
     assert words.answer(of) == (
         "Measured under 1 of 2 conditions so far. SCTP serves it under 1 of 2 conditions and UDP under 1."
     )
-    assert words.nobody(of) == "not all measured"
     assert words.answer(made(Results({}), LOSSY)) == "Not measured."
 
 

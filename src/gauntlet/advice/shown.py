@@ -103,7 +103,6 @@ def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[
         "conditions": words.conditions(grid),
         "use": [{**_transport(it), "worst": words.worst(grid, it)} for it in serving[:VISIBLE]],
         "also": [{**_transport(it), "worst": words.worst(grid, it)} for it in serving[VISIBLE:]],
-        "nobody": words.nobody(grid),
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
         "values_calibrated": values_calibrated,

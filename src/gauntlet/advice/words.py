@@ -295,13 +295,6 @@ def _at(grid: Grid, candidate: Candidate) -> str:
     return condition(grid.where(candidate), queue=len({cell.queue for cell in grid.own}) > 1)
 
 
-def nobody(grid: Grid) -> str:
-    """Why no transport is named for a class, in a few words."""
-    overall = grid.overall()
-    unfinished = bool(overall) and overall[0].grade == Grade.UNMEASURED
-    return "not all measured" if unfinished else f"none {_under(grid)}"
-
-
 def how_well(grid: Grid) -> str:
     """What `answer` says beside the names of those that serve under every condition."""
     serving = [it for it in grid.overall() if it.grade.serving]
