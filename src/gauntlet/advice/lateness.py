@@ -29,7 +29,8 @@ def deadline_s(need: Limit, channel_delay_s: float | None) -> float | None:
     """From when on a message is late, the channel's own delay included; None without an absolute limit."""
     if need.most is None:
         return None
-    return need.most + (channel_delay_s or 0.0 if need.above_channel else 0.0)
+    own_s = channel_delay_s if need.above_channel else None
+    return need.most + (own_s or 0.0)
 
 
 def times(missed: float, allowed: float) -> float:
