@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gauntlet.advice import words
+from gauntlet.advice import lateness, words
 from gauntlet.advice.classes import Need, ServiceClass
 from gauntlet.advice.grid import Candidate, Cell, Grid, Sample, Variant, grid
 from gauntlet.advice.serves import Condition
 from gauntlet.advice.shown import shown
 from gauntlet.advice.standing import Grade, Tail
-from gauntlet.advice.use import Advice
+from gauntlet.advice.use import Advice, class_json
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.intervals import mean
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.registry import registry
+from gauntlet.metrics.quantity import Quantity
+from gauntlet.metrics.quantity import shown as shown_as
 
 DELAY = Need(
     words="soon enough", experiment="slow", kpi="delay_p95_s", delays_s=[0.025], losses=[0.0], most=0.1
@@ -43,7 +44,7 @@ class Results:
     other_queues: Mapping[str, str] = field(default_factory=dict)
 
     def kpi(self, need: Need) -> Kpi:
-        return registry()[need.kpi]
+        return shown_as(Quantity(need.kpi, need.quantile), {})
 
     def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
         name = str(need.experiment)
@@ -126,6 +127,30 @@ def test_against_the_best_what_decides_is_paired_by_repetition() -> None:
     assert found(cell, "udp").grade is Grade.FAILS
 
 
+def test_an_interval_that_reaches_beyond_a_kept_limit_stands_beside_the_margin_that_decides() -> None:
+    """By hand: BBR has 1.0 to 2.8 Mbit/s, 1.9 in the mean, so 1.73 are asked; SCTP has 1.81, and in each
+    repetition 0.95 - 1 / 1.1 of what BBR has to spare, 77.7 kbit/s in the mean.
+    """
+    stretches = [1e6 * (1 + it / 5) for it in range(10)]
+    values = {"tcp-bbr": stretches, "sctp": [0.95 * it for it in stretches]}
+    of = made(Results({"fast": values}), RATE, candidates=["tcp-bbr", "sctp"])
+    sctp = found(of.cells[0], "sctp").deciding
+    assert sctp.grade is Grade.SERVES
+    assert sctp.mean is not None and sctp.mean.low is not None and sctp.mean.low < sctp.limit
+    margin = sctp.paired
+    assert margin is not None and margin.low is not None
+    assert 0 < margin.low < margin.value == pytest.approx(77_727, rel=1e-4)
+    assert ", at least 1.73 Mbit/s, paired margin 0.0777 Mbit/s [0.0" in words.decided(sctp)
+    assert words.decided(sctp) in words.whole(found(of.cells[0], "sctp"))
+    assert words.PAIRED_RULE in words.rules([of])
+    told = class_json(of, ())["cells"][0]["transports"][1]["needs"][0]
+    assert told["paired_margin"] == margin.value
+    assert told["paired_margin_low"] == margin.low
+    absolute = made(Results({"slow": {"sctp": around(0.05)}}), DELAY, candidates=["sctp"])
+    assert "paired" not in words.decided(absolute.cells[0].candidates[0].deciding)
+    assert words.rules([absolute]) == []
+
+
 @pytest.mark.parametrize(
     ("need", "values", "grade", "said"),
     [
@@ -201,8 +226,83 @@ def test_the_tail_and_the_deadlines_missed_stand_beside_the_value() -> None:
     tail = Tail({0.99: mean(around(0.2)), 0.999: mean(around(0.4))}, mean(around(0.02)))
     results = Results({"slow": {"sctp": around(0.05)}}, tails={"sctp": tail})
     it = made(results, DELAY, candidates=["sctp"]).cells[0].candidates[0]
-    assert words.slowest(it) == "p99 200 ms, p99.9 400 ms, 2.00 % too late"
+    assert words.slowest(it) == "p99 200 ms, p99.9 400 ms, 2.00 % late or lost (at most 5 %)"
     assert "soon enough: 50.0 ms" in words.whole(it)
+
+
+IN_TIME = DELAY.model_copy(
+    update={"words": "99.9 % in time", "kpi": "each_message_delay_s", "quantile": 0.999, "most": 0.5}
+)
+NONE = [0.0] * 9
+
+
+def late(shares: Sequence[float], delays_s: Sequence[float]) -> Grid:
+    """One transport with so many messages late or lost by repetition, and such a p99.9."""
+    tails = {"sctp": Tail({0.999: mean(delays_s)}, mean(shares))}
+    return made(Results({"slow": {"sctp": delays_s}}, tails), IN_TIME, candidates=["sctp"])
+
+
+@pytest.mark.parametrize(
+    ("shares", "grade", "said", "by_missed"),
+    [
+        ([0.0] * 10, Grade.SERVES, "40 % to spare", False),
+        ([0.0009] * 10, Grade.SERVES, "40 % to spare", False),
+        ([*NONE, 0.006], Grade.NARROWLY, "40 % to spare", True),
+        (around(0.00105, 0.001), Grade.NEAR_MISS, "1.05 × the limit", True),
+        ([*NONE, 0.0246], Grade.UNSURE, "2.46 × the limit", True),
+        (around(0.00246), Grade.FAILS, "2.46 × the limit", True),
+        (around(0.02), Grade.TENFOLD, "20.0 × the limit", True),
+    ],
+)
+def test_more_messages_late_than_may_be_are_not_served_whatever_the_mean_delay_is(
+    shares: Sequence[float], grade: Grade, said: str, by_missed: bool
+) -> None:
+    """0.3 s of 0.5 s in the mean of p99.9, and one in a thousand may be late."""
+    it = late(shares, around(0.3)).cells[0].candidates[0]
+    assert it.grade is grade
+    assert words.distance(it.deciding) == said
+    assert it.deciding.by_missed is by_missed
+
+
+def test_the_share_that_decides_is_told_with_its_interval_and_what_may_be() -> None:
+    of = late([*NONE, 0.0246], around(0.3))
+    it = of.cells[0].candidates[0]
+    assert words.decided(it.deciding).startswith("0.246 % [0 to 0.")
+    assert words.decided(it.deciding).endswith(" late or lost, at most 0.1 %")
+    assert words.slowest(it, missed=False) == "p99.9 300 ms", "the share is told once"
+    assert words.answer(of) == (
+        "None serves it at 25 ms, 0 % loss; nearest is SCTP (2.46 × the limit: messages late or lost)."
+    )
+    assert words.rules([of]) == [words.TAIL_RULE, words.LATE_RULE]
+    need = class_json(of, ())["cells"][0]["transports"][0]["needs"][0]
+    assert (need["grade"], need["decided_by"], need["may_miss"]) == ("misses by the mean", "missed", 0.001)
+    assert need["value"] == pytest.approx(0.3)
+    assert need["missed"] == pytest.approx(0.00246)
+    assert need["missed_low"] == 0 < need["missed"] < need["missed_high"]
+
+
+def test_where_the_delay_misses_its_limit_it_decides() -> None:
+    it = late([0.0] * 10, around(0.6)).cells[0].candidates[0]
+    assert it.grade is Grade.FAILS
+    assert words.distance(it.deciding) == "1.20 × the limit"
+    assert not it.deciding.by_missed
+
+
+@pytest.mark.parametrize(
+    ("change", "allowed"),
+    [
+        ({"quantile": 0.9}, 0.1),
+        ({"kpi": "delay_p95_s", "quantile": None}, 0.05),
+        ({"kpi": "delay_median_s", "quantile": None}, 0.5),
+        ({"kpi": "message_delay_s", "quantile": None}, None),
+        ({"kpi": "message_loss_ratio", "quantile": None}, None),
+        ({"most": None, "of_best": 1.1}, None),
+    ],
+)
+def test_how_many_may_be_late_follows_from_the_quantile(
+    change: Mapping[str, object], allowed: float | None
+) -> None:
+    assert lateness.may_miss(IN_TIME.model_copy(update=change)) == allowed
 
 
 def test_each_queue_that_was_measured_has_cells_of_its_own() -> None:
@@ -270,7 +370,6 @@ def test_of_what_is_half_played_it_says_so_and_names_nobody() -> None:
     assert words.answer(of) == (
         "Measured under 1 of 2 conditions so far. SCTP serves it under 1 of 2 conditions and UDP under 1."
     )
-    assert words.nobody(of) == "not all measured"
     assert words.answer(made(Results({}), LOSSY)) == "Not measured."
 
 

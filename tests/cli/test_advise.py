@@ -1,6 +1,8 @@
 """`gauntlet advise` on the committed summaries: both tables, one class, one condition, rules of one's own."""
 
 import json
+import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,31 @@ def test_one_class_on_one_line_under_one_condition(gauntlet: Gauntlet) -> None:
     assert "FTPS: TCP BBR" in said
     assert "at least" in said
     assert "no safety: which threats of EN 50159 a protocol meets" in " ".join(said.split())
+    assert "paired margin 0." in said
+    assert "Paired margin: what is left to a limit against the best" in said
+    assert re.search(r"^ +✓ serves, the whole 95 % interval\. *$", said, re.MULTILINE)
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "which-protocol.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"```sh\n(gauntlet advise [^\n]+)\n```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def test_the_guide_shows_two_answers() -> None:
+    assert len(SHOWN) == 2
+
+
+@pytest.mark.parametrize(("command", "excerpt"), SHOWN)
+def test_the_guide_shows_what_the_command_prints(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch, command: str, excerpt: str
+) -> None:
+    """Line by line, in its order; what a line of dots leaves out may be anything."""
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = "".join(
+        f"{line.rstrip()}\n" for line in gauntlet(*shlex.split(command)[1:]).stdout.splitlines()
+    )
+    for part in filter(None, excerpt.split("  ...\n")):
+        _, found, printed = printed.partition(part)
+        assert found, part
 
 
 def test_a_delay_between_two_that_were_measured_is_answered_by_both(gauntlet: Gauntlet) -> None:
@@ -84,6 +111,19 @@ def test_deadlines_have_p99_and_p99_9_beside_cross_traffic(gauntlet: Gauntlet) -
     beside = next(row for row in rows if row["class"] == "Signalling beside a greedy CUBIC")
     needs = [need for it in transports(beside) for need in it["needs"]]
     assert all({"p99_s", "p99_9_s", "missed"} <= need.keys() for need in needs)
+
+
+def test_nothing_serves_of_which_more_is_late_or_lost_than_may_be(gauntlet: Gauntlet) -> None:
+    found = [
+        need for row in asked(gauntlet) if row["advice"] for it in transports(row) for need in it["needs"]
+    ]
+    judged = [it for it in found if it["may_miss"] is not None and it["missed"] is not None]
+    served = [it for it in judged if it["grade"].startswith("serves")]
+    assert served
+    assert [it for it in served if it["missed"] > it["may_miss"]] == []
+    decided = [it for it in judged if it["decided_by"] == "missed"]
+    assert decided
+    assert all(it["value"] <= it["limit"] for it in decided)
 
 
 def test_voice_and_video_say_that_they_are_empty(gauntlet: Gauntlet) -> None:

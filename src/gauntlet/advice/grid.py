@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from gauntlet.advice import lateness
 from gauntlet.advice.classes import Need, ServiceClass
 from gauntlet.advice.serves import Condition
-from gauntlet.advice.standing import Grade, Standing, Tail, stands, unmeasured
+from gauntlet.advice.standing import Grade, Standing, Tail, less, stands, unmeasured
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.intervals import Mean, mean
 from gauntlet.metrics.kpi import Kpi
@@ -207,13 +208,13 @@ def _standings(
             found.append(unmeasured(protocol, need, kpi))
             continue
         mine = samples[protocol]
-        deadline_s = None if need.most is None else need.most + own_s
+        deadline_s = lateness.deadline_s(need, condition[0])
         found.append(
             stands(
                 protocol,
                 need,
                 kpi,
-                None if mine is None else _less(mine.mean, own_s),
+                None if mine is None else less(mine.mean, own_s),
                 limit,
                 beyond=None if mine is None else _beyond(need, kpi, mine, known[best], own_s),
                 completed=results.completed(need, protocol, condition),
@@ -255,11 +256,6 @@ def _beyond(need: Need, kpi: Kpi, mine: Sample, best: Sample, own_s: float) -> M
         shared = sorted(mine.values.keys() & best.values.keys())
         excess = [sign * (mine.values[it] - factor * best.values[it]) for it in shared]
     return mean(excess) if excess else Mean(sign * mine.mean.value, None, None, 0, "none")
-
-
-def _less(whole: Mean, delay_s: float) -> Mean:
-    low, high = (None if it is None else it - delay_s for it in (whole.low, whole.high))
-    return replace(whole, value=whole.value - delay_s, low=low, high=high)
 
 
 def _severity(standing: Standing) -> tuple[Any, ...]:

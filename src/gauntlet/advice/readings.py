@@ -1,5 +1,6 @@
 """What the grid asks of results, from numbers by repetition: means, tails of messages, missed deadlines."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
@@ -8,12 +9,13 @@ from gauntlet.advice.grid import TAILS, Sample, Variant
 from gauntlet.advice.serves import Condition
 from gauntlet.advice.standing import Tail
 from gauntlet.errors import NotMeasured
-from gauntlet.metrics.intervals import Mean, mean
+from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.quantity import MESSAGES, Quantity
 from gauntlet.metrics.selected import Selected
 
-LOST = "message_loss_ratio"
+LOST = ("message_failure_ratio", "message_loss_ratio")
+"""Shares of messages that never came: of periodic sources, and of all. The first that is known counts."""
 
 
 class Readings(ABC):
@@ -59,29 +61,37 @@ class Readings(ABC):
         of = MESSAGES[need.kpi]
         quantiles = {level: self._told(need, protocol, condition, Quantity(of, level)) for level in TAILS}
         known = {level: found for level, found in quantiles.items() if found is not None}
-        missed = None if deadline_s is None else self._missed(need, protocol, condition, of, deadline_s)
+        missed = None if deadline_s is None else self.missed(need, protocol, condition, deadline_s)
         return Tail(known, missed) if known or missed else None
+
+    def missed(self, need: Need, protocol: str, condition: Condition, deadline_s: float) -> Mean | None:
+        """The share of messages that were late or lost; None where it is not known."""
+        # A message that takes exactly as long as it may is in time.
+        late = Quantity(MESSAGES[need.kpi], between=(math.nextafter(deadline_s, math.inf), math.inf))
+        try:
+            found = self.read(need, protocol, condition, late)
+            found.check()
+        except NotMeasured:
+            return None
+        lost = self._lost(need, protocol, condition)
+        shares = [
+            gone + (1 - gone) * share
+            for gone, share in ((lost.get(it, 0.0), share) for it, share in found.values.items())
+        ]
+        return (the_same(shares[0]) if found.deterministic else mean(shares)).within(0.0, 1.0)
+
+    def _lost(self, need: Need, protocol: str, condition: Condition) -> Mapping[int, float]:
+        for name in LOST:
+            try:
+                values = self.read(need, protocol, condition, Quantity(name)).values
+            except NotMeasured:
+                continue
+            if values:
+                return values
+        return {}
 
     def _told(self, need: Need, protocol: str, condition: Condition, of: Quantity) -> Mean | None:
         try:
             return self.read(need, protocol, condition, of).mean()
         except NotMeasured:
             return None
-
-    def _missed(
-        self, need: Need, protocol: str, condition: Condition, of: str, deadline_s: float
-    ) -> Mean | None:
-        """The share of messages that were not there in time: those late and those lost."""
-        try:
-            late = self.read(need, protocol, condition, Quantity(of, between=(deadline_s, float("inf"))))
-            late.check()
-        except NotMeasured:
-            return None
-        try:
-            lost = self.read(need, protocol, condition, Quantity(LOST)).values
-        except NotMeasured:
-            lost = {}
-        shares = [
-            1 - (1 - lost.get(repetition, 0.0)) * (1 - share) for repetition, share in late.values.items()
-        ]
-        return mean(shares).within(0.0, 1.0) if shares else None

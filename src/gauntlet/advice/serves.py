@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from gauntlet.advice import lateness
 from gauntlet.advice.classes import Need, ServiceClass
+from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
 
 Condition = tuple[float | None, float | None]
@@ -22,6 +24,9 @@ class Measured(Protocol):
         the condition was not run.
         """
 
+    def missed(self, need: Need, protocol: str, condition: Condition, deadline_s: float) -> Mean | None:
+        """The share of messages that were late or lost; None where it is not known."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -37,6 +42,19 @@ class Finding:
     worst_limit: float
     worst_delay_s: float | None
     worst_loss: float | None
+    by_missed: bool = False
+    """Whether the worst value is the share of messages that were late or lost: the KPI keeps its limit."""
+
+
+class _Distance(NamedTuple):
+    """How far a protocol is from a need under a condition."""
+
+    excess: float
+    value: float
+    limit: float
+    delay_s: float | None
+    loss: float | None
+    by_missed: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,22 +101,36 @@ def _findings(measured: Measured, service: ServiceClass, need: Need) -> list[Fin
         for condition in conditions:
             value = values[protocol, condition]
             limit = _limit(need, kpi, [values[other, condition] for other in service.candidates])
-            distances.append((_excess(kpi, value, limit), value, limit, *condition))
+            of_value = _Distance(_excess(kpi, value, limit), value, limit, *condition)
+            of_missed = None if of_value.excess > 0 else _missed(measured, need, protocol, condition)
+            distances.append(of_missed or of_value)
         worst = max(distances)
         found.append(
             Finding(
                 protocol,
                 need,
                 kpi,
-                kept=worst[0] <= 0,
-                kept_without_loss=all(each[0] <= 0 for each in distances if each[4] == 0),
-                worst=worst[1],
-                worst_limit=worst[2],
-                worst_delay_s=worst[3],
-                worst_loss=worst[4],
+                kept=worst.excess <= 0,
+                kept_without_loss=all(each.excess <= 0 for each in distances if each.loss == 0),
+                worst=worst.value,
+                worst_limit=worst.limit,
+                worst_delay_s=worst.delay_s,
+                worst_loss=worst.loss,
+                by_missed=worst.by_missed,
             )
         )
     return found
+
+
+def _missed(measured: Measured, need: Need, protocol: str, condition: Condition) -> _Distance | None:
+    """Where more messages were late or lost than the need lets be, by how much; else None."""
+    allowed, deadline_s = lateness.may_miss(need), lateness.deadline_s(need, condition[0])
+    if allowed is None or deadline_s is None:
+        return None
+    share = measured.missed(need, protocol, condition, deadline_s)
+    if share is None or (times := lateness.times(share.value, allowed)) <= 1:
+        return None
+    return _Distance(times - 1, share.value, allowed, *condition, by_missed=True)
 
 
 def _value(measured: Measured, need: Need, kpi: Kpi, protocol: str, condition: Condition) -> float:

@@ -51,9 +51,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "whose": advice.whose,
         "rule": words.BEST_RULE,
         "unclassed": advice.unclassed,
-        "tails": any(
-            words.slowest(it) for grid, _, _ in measured for cell in grid.cells for it in cell.candidates
-        ),
+        "rules": words.rules(grid for grid, _, _ in measured),
         "by": next((it.by for it in advice.classes if it.by), ""),
         "legend": [(words.MARKS[grade], said, _css(grade)) for grade, said in words.LEGEND],
         "settings": [
@@ -105,7 +103,6 @@ def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[
         "conditions": words.conditions(grid),
         "use": [{**_transport(it), "worst": words.worst(grid, it)} for it in serving[:VISIBLE]],
         "also": [{**_transport(it), "worst": words.worst(grid, it)} for it in serving[VISIBLE:]],
-        "nobody": words.nobody(grid),
         "how_well": words.how_well(grid),
         "calibrated": calibrated,
         "values_calibrated": values_calibrated,

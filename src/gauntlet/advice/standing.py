@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from gauntlet.advice import lateness
 from gauntlet.advice.classes import Need
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
@@ -72,11 +73,17 @@ class Standing:
     """What the need allows here, in the same unit; NaN where nothing is known."""
     times: float
     """How far it is from the limit: below 1 it is kept, 2 is twice the limit (or half of it, where more is
-    better); infinite where nothing arrived or nothing is known.
+    better); infinite where nothing arrived or nothing is known. Of the share, where `by_missed`.
     """
     completed: tuple[int, int] = (0, 0)
     """How many flows did what they were to do, and of how many."""
     tail: Tail | None = None
+    beyond: Mean | None = None
+    """By how much the limit is exceeded, in the KPI's unit, below 0 when it is kept."""
+    by_missed: bool = False
+    """Whether the grade is that of the share of messages that were late or lost: the value keeps its limit,
+    and the share has the worse grade.
+    """
 
     @property
     def margin(self) -> float:
@@ -84,6 +91,23 @@ class Standing:
         if not self.kpi.higher_is_better:
             return 1 - self.times
         return 1 / self.times - 1 if self.times > 0 else math.inf
+
+    @property
+    def paired(self) -> Mean | None:
+        """What is left to a limit against the best, in the KPI's unit, by the differences in each repetition:
+        what the grade goes by. None where there are no pairs, or nothing was drawn.
+        """
+        it = self.beyond
+        if self.need.of_best is None or it is None or it.low is None or it.high is None:
+            return None
+        if self.mean is None or self.mean.method == DETERMINISTIC:
+            return None
+        return replace(it, value=-it.value, low=-it.high, high=-it.low)
+
+    @property
+    def missed(self) -> Mean | None:
+        """Share of the messages that were late or lost; None where it is not known."""
+        return None if self.tail is None else self.tail.missed
 
 
 def stands(
@@ -100,11 +124,29 @@ def stands(
     """Hold a mean against a limit; None: in some repetition nothing came to be.
 
     `beyond` is by how much the limit is exceeded (in the KPI's unit, below 0 when it is kept), with its
-    interval; of a limit against the best it is paired by repetition.
+    interval; of a limit against the best it is paired by repetition. Where the mean keeps its limit, the
+    share of messages that were late or lost is held likewise against what the need lets be
+    (`gauntlet.advice.lateness`), and the worse grade counts.
     """
     times = _times(kpi, math.nan if mean is None else mean.value, limit)
-    grade = _grade(kpi, mean, times, beyond)
-    return Standing(protocol, need, kpi, grade, mean, limit, times, completed, tail)
+    if mean is None or (kpi.higher_is_better and mean.value == 0):
+        return Standing(protocol, need, kpi, Grade.NOTHING, mean, limit, times, completed, tail)
+    grade = _grade(mean, times, beyond)
+    found = Standing(protocol, need, kpi, grade, mean, limit, times, completed, tail, beyond)
+    allowed, missed = lateness.may_miss(need), found.missed
+    if not grade.serving or allowed is None or missed is None:
+        return found
+    of_missed = lateness.times(missed.value, allowed)
+    by_missed = _grade(missed, of_missed, less(missed, allowed))
+    if by_missed.rank <= grade.rank:
+        return found
+    return replace(found, grade=by_missed, times=of_missed, by_missed=True)
+
+
+def less(mean: Mean, by: float) -> Mean:
+    """A mean and its interval, so much smaller."""
+    low, high = (None if it is None else it - by for it in (mean.low, mean.high))
+    return replace(mean, value=mean.value - by, low=low, high=high)
 
 
 def unmeasured(protocol: str, need: Need, kpi: Kpi) -> Standing:
@@ -121,9 +163,7 @@ def _times(kpi: Kpi, value: float, limit: float) -> float:
     return above / below if below > 0 else math.inf
 
 
-def _grade(kpi: Kpi, mean: Mean | None, times: float, beyond: Mean | None) -> Grade:
-    if mean is None or (kpi.higher_is_better and mean.value == 0):
-        return Grade.NOTHING
+def _grade(mean: Mean, times: float, beyond: Mean | None) -> Grade:
     exact = mean.method == DETERMINISTIC
     low, high = (None, None) if beyond is None else (beyond.low, beyond.high)
     if times <= 1:

@@ -78,8 +78,12 @@ def _worst(finding: Finding) -> tuple[str, str, str, str]:
     sign = "at least" if kpi.higher_is_better else "at most"
     limit = f"{sign} {number(finding.worst_limit * kpi.shown_factor)} {kpi.shown_unit}".strip()
     nothing = math.isinf(finding.worst) or (kpi.higher_is_better and finding.worst == 0)
+    value = "nothing arrived" if nothing else f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}"
+    if finding.by_missed:
+        value = f"{number(100 * finding.worst)} % late or lost"
+        limit = f"at most {100 * finding.worst_limit:g} %"
     return (
-        "nothing arrived" if nothing else f"{number(finding.worst * kpi.shown_factor)} {kpi.shown_unit}",
+        value,
         limit.replace(" ", "\N{NO-BREAK SPACE}"),
         "" if finding.worst_delay_s is None else f"{1e3 * finding.worst_delay_s:g} ms",
         "" if finding.worst_loss is None else f"{100 * finding.worst_loss:g} %",

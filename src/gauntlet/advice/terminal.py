@@ -1,6 +1,6 @@
 """Advice for a terminal: a sentence a class of service, every cell behind it, and what settings change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -72,19 +72,35 @@ def _heading(cell: Cell, *, queues: bool) -> str:
     return f"{words.condition(cell, queue=queues) or 'All runs'}{other}{partly}"
 
 
+def legend(grids: Sequence[Grid]) -> RenderableType:
+    """What the signs of these classes mean, a line each, and how their numbers are to be read."""
+    there = {it.grade for grid in grids for cell in grid.cells for it in cell.candidates}
+    signs = [(words.MARKS[grade], said) for grade, said in words.LEGEND if grade in there]
+    rules = [words.CONDITION_RULE, *words.rules(grids)]
+    return Group(
+        *(_marked(mark, Text(f"{said}.", style="dim")) for mark, said in signs),
+        *(Text(rule, style="dim") for rule in rules),
+    )
+
+
 def _line(candidate: Candidate, where: str = "") -> RenderableType:
     """A transport: its grade, how far it is from the need that decides, and the numbers."""
     decides = candidate.deciding
     said = [words.distance(decides)]
     if decides.mean is not None:
-        said.append(f"{decides.need.words}: {words.value(decides)}, {words.limit(decides)}")
-    said += [words.slowest(candidate), words.unfinished(candidate)]
+        said.append(f"{decides.need.words}: {words.decided(decides)}")
+    said += [words.slowest(candidate, missed=not decides.by_missed), words.unfinished(candidate)]
     told = Text.assemble(
         (words.label(candidate.protocol), "bold"),
         f"{f' at {where}' if where else ''}: {'; '.join(filter(None, said))}.",
     )
+    return _marked(words.MARKS[candidate.grade], told)
+
+
+def _marked(mark: str, told: Text) -> RenderableType:
+    """Words behind a sign, in a column of their own."""
     line = Table.grid(padding=(0, 1, 0, 0))
     line.add_column(width=4, justify="right")
     line.add_column()
-    line.add_row(Text(words.MARKS[candidate.grade]), told)
+    line.add_row(Text(mark), told)
     return line

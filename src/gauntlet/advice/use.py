@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gauntlet.advice import words
+from gauntlet.advice import lateness, words
 from gauntlet.advice.grid import Candidate, Cell, Grid
 from gauntlet.advice.settings import Change, sentences
 from gauntlet.advice.standing import Standing
@@ -116,17 +116,19 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
 
 
 def _standing(standing: Standing) -> dict[str, Any]:
-    tail = standing.tail
-    known = tail.quantiles_s if tail else {}
+    known = standing.tail.quantiles_s if standing.tail else {}
     return {
         "need": standing.need.words,
         "kpi": standing.kpi.name,
         **_mean("value", standing.mean),
         "limit": _finite(standing.limit),
+        **_interval("paired_margin", standing.paired),
         "times": _finite(standing.times),
         "grade": str(standing.grade),
+        "decided_by": "missed" if standing.by_missed else "value",
         **{f"p{100 * level:g}_s".replace(".", "_"): _value(mean) for level, mean in known.items()},
-        "missed": _value(tail.missed) if tail else None,
+        **_interval("missed", standing.missed),
+        "may_miss": lateness.may_miss(standing.need),
     }
 
 
@@ -150,6 +152,11 @@ def _mean(name: str, mean: Mean | None) -> dict[str, Any]:
     if mean is None:
         return {name: None, "low": None, "high": None, "n": 0}
     return {name: mean.value, "low": mean.low, "high": mean.high, "n": mean.n}
+
+
+def _interval(name: str, mean: Mean | None) -> dict[str, Any]:
+    ends = (None, None) if mean is None else (mean.low, mean.high)
+    return {name: _value(mean), f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def _value(mean: Mean | None) -> float | None:

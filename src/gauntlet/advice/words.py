@@ -1,12 +1,15 @@
 """Advice in words: what stands in a cell, and the answer for a class in one sentence."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from gauntlet.advice import lateness
 from gauntlet.advice.classes import Need
 from gauntlet.advice.grid import Candidate, Cell, Grid
 from gauntlet.advice.standing import FAR, NEAR, Grade, Standing
 from gauntlet.figures.style import styles
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import counted, listed, number
 
 MARKS = {
@@ -37,7 +40,7 @@ NAMED = 2
 
 LEGEND = (
     (Grade.SERVES, "serves, the whole 95 % interval"),
-    (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need"),
+    (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need or there is none"),
     (
         Grade.NEAR_MISS,
         f"near miss: at most {NEAR:g} × the limit, or {100 / NEAR:.0f} % of it where more is better",
@@ -49,6 +52,40 @@ LEGEND = (
     (Grade.UNMEASURED, "not measured"),
 )
 """The grades in words."""
+
+CONDITION_RULE = (
+    "A condition is the channel's own delay, one way, and its loss; the queue is the one before the line."
+)
+"""What the numbers of a condition are."""
+
+TAIL_RULE = (
+    "p99 and p99.9 are delays of the messages that arrived, the channel's own included: means over "
+    "repetitions."
+)
+"""What is told of the slowest messages."""
+
+LATE_RULE = (
+    "Late or lost are messages that were not there in time: where a need says 99 %, 1 % may be. The sign "
+    "goes by that share where it is worse than the delay."
+)
+"""What else a need of messages asks (`gauntlet.advice.lateness`)."""
+
+PAIRED_RULE = (
+    "Paired margin: what is left to a limit against the best, below 0 beyond it, by the difference in each "
+    "repetition, since both rode on the same stretch. The sign goes by its interval, not by the value's."
+)
+"""Why the interval of a value may reach beyond a limit that is kept."""
+
+
+def rules(grids: Iterable[Grid]) -> list[str]:
+    """What one must know to read the numbers of these classes, a sentence or two each."""
+    those = [it for grid in grids for cell in grid.cells for each in cell.candidates for it in each.standings]
+    asked = (
+        (TAIL_RULE, any(it.tail is not None and it.tail.quantiles_s for it in those)),
+        (LATE_RULE, any(it.missed is not None for it in those)),
+        (PAIRED_RULE, any(it.paired is not None for it in those)),
+    )
+    return [rule for rule, applies in asked if applies]
 
 
 def label(protocol: str) -> str:
@@ -112,13 +149,18 @@ def value(standing: Standing) -> str:
     """What was measured: "83.1 ms [79.0 to 88.2]", without the interval when there is none."""
     if standing.mean is None:
         return "not everything arrived" if standing.grade == Grade.NOTHING else "not measured"
-    kpi = standing.kpi
-    ends = (standing.mean.low, standing.mean.high)
-    shown = f"{number(standing.mean.value * kpi.shown_factor)} {kpi.shown_unit}".strip()
-    if None in ends or ends[0] == ends[1]:
+    return _in_unit(standing.mean, standing.kpi)
+
+
+def _in_unit(mean: Mean, kpi: Kpi) -> str:
+    return _with_interval(mean, kpi.shown_factor, kpi.shown_unit)
+
+
+def _with_interval(mean: Mean, factor: float, unit: str) -> str:
+    shown = f"{number(mean.value * factor)} {unit}".strip()
+    if mean.low is None or mean.high is None or mean.low == mean.high:
         return shown
-    low, high = (number((it or 0.0) * kpi.shown_factor) for it in ends)
-    return f"{shown} [{low} to {high}]"
+    return f"{shown} [{number(mean.low * factor)} to {number(mean.high * factor)}]"
 
 
 def limit(standing: Standing) -> str:
@@ -129,22 +171,42 @@ def limit(standing: Standing) -> str:
     return f"{word} {number(standing.limit * standing.kpi.shown_factor)} {standing.kpi.shown_unit}".strip()
 
 
-def slowest(candidate: Candidate) -> str:
+def decided(standing: Standing) -> str:
+    """The number that the grade goes by, with its interval and limit: 83.1 ms [79.0 to 88.2], at most 90 ms;
+    of a limit against the best with the paired margin; 0.25 % [0.15 to 0.35] late or lost, at most 0.1 %.
+    """
+    missed, paired = standing.missed, standing.paired
+    if standing.by_missed and missed is not None:
+        return f"{_with_interval(missed, 100, '%')} late or lost, {_may_miss(standing.need)}"
+    margin = "" if paired is None else f"paired margin {_in_unit(paired, standing.kpi)}"
+    return ", ".join(filter(None, [value(standing), limit(standing), margin]))
+
+
+def _may_miss(need: Need) -> str:
+    """How many messages may be late or lost: at most 0.1 %; empty where a need does not say so."""
+    allowed = lateness.may_miss(need)
+    return "" if allowed is None else f"at most {100 * allowed:g} %"
+
+
+def slowest(candidate: Candidate, *, missed: bool = True) -> str:
     """The slowest messages of a transport in a cell, of the need of messages that decides first."""
-    return next((said for it in candidate.standings if (said := tail(it))), "")
+    return next((said for it in candidate.standings if (said := tail(it, missed=missed))), "")
 
 
-def tail(standing: Standing) -> str:
-    """The slowest messages: p99 82 ms, p99.9 140 ms, 0.4 % too late; empty without any."""
+def tail(standing: Standing, *, missed: bool = True) -> str:
+    """The slowest messages: p99 82 ms, p99.9 140 ms, 0.04 % late or lost (at most 0.1 %); empty without any.
+    Without the share where `decided` tells it.
+    """
     if standing.tail is None:
         return ""
     said = [
         f"p{100 * level:g} {number(1e3 * mean.value)} ms"
         for level, mean in sorted(standing.tail.quantiles_s.items())
     ]
-    missed = standing.tail.missed
-    if missed is not None:
-        said.append(f"{number(100 * missed.value)} % too late")
+    if missed and standing.missed is not None:
+        allowed = _may_miss(standing.need)
+        share = f"{number(100 * standing.missed.value)} % late or lost"
+        said.append(f"{share} ({allowed})" if allowed else share)
     return ", ".join(said)
 
 
@@ -158,7 +220,7 @@ def whole(candidate: Candidate) -> str:
     """All that is known of a transport in a cell, a line a need."""
     lines = []
     for it in candidate.standings:
-        said = [f"{it.need.words}: {value(it)}", limit(it), tail(it)]
+        said = [f"{it.need.words}: {decided(it)}", tail(it, missed=not it.by_missed)]
         lines.append("; ".join(filter(None, said)))
     return "\n".join(filter(None, [*lines, unfinished(candidate)]))
 
@@ -233,13 +295,6 @@ def _at(grid: Grid, candidate: Candidate) -> str:
     return condition(grid.where(candidate), queue=len({cell.queue for cell in grid.own}) > 1)
 
 
-def nobody(grid: Grid) -> str:
-    """Why no transport is named for a class, in a few words."""
-    overall = grid.overall()
-    unfinished = bool(overall) and overall[0].grade == Grade.UNMEASURED
-    return "not all measured" if unfinished else f"none {_under(grid)}"
-
-
 def how_well(grid: Grid) -> str:
     """What `answer` says beside the names of those that serve under every condition."""
     serving = [it for it in grid.overall() if it.grade.serving]
@@ -283,6 +338,8 @@ def _worst(grid: Grid, candidate: Candidate) -> str:
 
 def _measured(standing: Standing) -> str:
     """What a distance is one of: download time."""
+    if standing.by_missed:
+        return "messages late or lost"
     name = standing.kpi.label
     return f"{name[0].lower()}{name[1:]}"
 

@@ -17,11 +17,19 @@ _NO_SAFETY = (
 
 @click.command(short_help="Say which transport serves a class of service, and why.")
 @click.option(
-    "--class", "service", help="One class, with every condition: critical-data (default: all, in short)."
+    "--class",
+    "service",
+    help="One class with every condition, such as critical-data (default: all, in short).",
 )
-@click.option("--scenario", help="The line (default: the one that each study's table rests on).")
-@click.option("--delay", help="The channel's delay, one way; between two that were measured, both count.")
-@click.option("--loss", help="The channel's loss, likewise.")
+@click.option(
+    "--scenario",
+    help="The line, such as regional or metro-a (default: the one that each study's table rests on).",
+)
+@click.option(
+    "--delay",
+    help="The channel's delay, one way, such as 50ms; between two that were measured, both count.",
+)
+@click.option("--loss", help="The channel's loss, such as 1%; likewise.")
 @click.option(
     "--classes",
     "file",
@@ -43,8 +51,9 @@ def advise(
     From the committed summaries of the published studies: AB4Rail D3.4's Table 9 and D3.5's Table 11,
     measured. The summaries stand in a clone and come with the wheel gauntlet-net-studies.
 
-    Each answer has its interval, the margin to the limit and the need that decides. The rules are data: each
-    study's classes.toml (docs/formats/study.md). Nothing is played.
+    Each answer has its interval, the margin to the limit and the need that decides; what the signs mean
+    stands below the answers. The rules are data: each study's classes.toml (docs/formats/study.md). Nothing
+    is played. This is speed and loss, no safety: gauntlet assess has that half.
 
     \b
     Examples:
@@ -83,9 +92,9 @@ def _show(found: "Sequence[Row]", *, whole: bool) -> None:
     title = ""
     for row in found:
         if row.study.title != title:
+            screen.print(Text.assemble("\n" if title else "", (row.study.title, "bold underline")))
             title = row.study.title
-            screen.print(Text(title, style="bold underline"))
-        where = f" on {', '.join(row.scenarios)}" if row.scenarios else ""
+        where = f", line {', '.join(row.scenarios)}" if row.scenarios else ""
         screen.print(Text.assemble("\n", (row.name, "bold"), f" ({row.by}{where})"))
         if row.grid is None:
             screen.print(Padding(Text(row.silent), (0, 0, 0, 2)))
@@ -106,10 +115,9 @@ def _show(found: "Sequence[Row]", *, whole: bool) -> None:
         )
         if whole:
             screen.print(Padding(terminal.cells(row.grid), (0, 0, 0, 2)))
-    if any(row.grid for row in found):
-        legend = ", ".join(f"{words.MARKS[grade]} {meaning}" for grade, meaning in words.LEGEND)
-        screen.print(Text(f"\n{legend}", style="dim"))
-        screen.print(Text(f"\n{_NO_SAFETY}"))
+    if grids := [row.grid for row in found if row.grid is not None]:
+        screen.print(Padding(terminal.legend(grids), (1, 0, 1, 0)))
+        screen.print(Text(_NO_SAFETY))
 
 
 def _as_data(row: "Row") -> dict[str, Any]:

@@ -126,10 +126,21 @@ def of_distribution(quantity: Quantity, levels: Floats, values: Floats) -> float
     if quantity.between is None:
         return float(np.interp(quantity.quantile or 0.0, levels, values))
     low, high = quantity.between
-    # Of equal quantiles the first level counts at the lower end, the last at the upper: both ends are in.
-    below = np.interp(low, *_rising(values, levels, first=True), left=0.0, right=1.0)
-    up_to = np.interp(high, *_rising(values, levels, first=False), left=0.0, right=1.0)
-    return float(max(up_to - below, 0.0))
+    if np.isnan(values).any():
+        return math.nan
+    below = _up_to(float(np.nextafter(low, -math.inf)), levels, values)
+    return max(_up_to(high, levels, values) - below, 0.0)
+
+
+def _up_to(value: float, levels: Floats, values: Floats) -> float:
+    """The share of samples of at most so much. Of equal quantiles, which many alike samples leave, the last
+    counts at their value and the nearest one on either side of it.
+    """
+    beyond = int(np.searchsorted(values, value, side="right"))
+    if beyond in (0, values.size):
+        return float(beyond > 0)
+    (low, high), (first, last) = values[beyond - 1 : beyond + 1], levels[beyond - 1 : beyond + 1]
+    return float(first + (value - low) / (high - low) * (last - first))
 
 
 def of_due(level: float, levels: Floats, values: Floats, *, arrived: float) -> float:
@@ -139,10 +150,3 @@ def of_due(level: float, levels: Floats, values: Floats, *, arrived: float) -> f
     if arrived <= 0 or level > arrived + _ROUNDING:
         return math.inf
     return float(np.interp(level / arrived, levels, values))
-
-
-def _rising(values: Floats, levels: Floats, *, first: bool) -> tuple[Floats, Floats]:
-    """Strictly rising values with the first or the last level of each."""
-    unique, starts = np.unique(values, return_index=True)
-    ends = np.append(starts[1:], values.size) - 1
-    return unique, levels[starts if first else ends]
