@@ -25,7 +25,7 @@ class Harmed:
 
 
 def harmed(results: Results | Path) -> Iterator[Harmed]:
-    """The trials of results that have such messages. Raises UserError as `trials`, and where none is valid."""
+    """The trials of results with such messages. Raises UserError as `trials`, and where none is valid."""
     valid = False
     for trial in trials(results):
         if trial.verdict.verdict == INVALID:
