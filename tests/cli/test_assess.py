@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from gauntlet.defences import data
+
 from .conftest import Gauntlet, refused
 
 
@@ -24,8 +26,8 @@ def test_the_trials_of_a_protocol_are_printed_whole(gauntlet: Gauntlet) -> None:
     page = (Path(__file__).parents[2] / "docs" / "en50159.md").read_text(encoding="utf-8")
     shown = page.split("gauntlet assess rasta-tls --trials\n```\n\n```text\n")[1].split("```")[0].splitlines()
     lines = [line.rstrip() for line in said.splitlines()]
-    first = lines.index(shown[1])
-    assert [lines[1], *lines[first : first + len(shown) - 1]] == shown
+    head, first = lines.index(shown[0]), lines.index(shown[1])
+    assert [lines[head], *lines[first : first + len(shown) - 1]] == shown
     assert "D3.5, Table" not in said
 
 
@@ -55,6 +57,18 @@ def test_all_protocols_as_data(gauntlet: Gauntlet) -> None:
 def test_an_unknown_protocol_is_one_sentence(gauntlet: Gauntlet) -> None:
     refused(gauntlet("assess", "tcp-tsl"), 2, "'tcp-tsl'", "did you mean 'tcp-tls'?")
     refused(gauntlet("assess"), 2, "--all", "rasta")
+
+
+def test_of_a_word_that_several_protocols_have_all_are_named(gauntlet: Gauntlet) -> None:
+    with_tls = "did you mean 'tcp-tls', 'tcp-mtls', 'sctp-tls', 'dtls', 'dtls-mutual' or 'rasta-tls'?"
+    refused(gauntlet("assess", "tls"), 2, "'tls'", with_tls)
+    refused(gauntlet("assess", "TLS-CUBIC"), 2, "did you mean 'tcp-tls' or 'tcp-mtls'?")
+    refused(gauntlet("assess", "both sides"), 2, "did you mean 'tcp-mtls', 'quic-mutual', 'dtls-mutual' or")
+
+
+def test_help_names_every_protocol(gauntlet: Gauntlet) -> None:
+    told = gauntlet("assess", "--help").stdout.partition("at both ends):")[2].partition("Examples")[0]
+    assert " ".join(told.split()).split(", ") == [it.id for it in data.default().protocols]
 
 
 def test_codes_are_listed_and_answered(gauntlet: Gauntlet) -> None:

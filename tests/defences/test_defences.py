@@ -84,8 +84,9 @@ def test_how_many_cells_differ() -> None:
 
 def test_the_pages_table_is_the_commands() -> None:
     screen = StringIO()
-    Console(file=screen, width=100).print(terminal.matrix(KNOWN))
+    Console(file=screen, width=80).print(terminal.matrix(KNOWN))
     printed = "\n".join(line.rstrip() for line in screen.getvalue().splitlines())
+    assert printed.count("\n") == 1 + len(KNOWN.protocols), "a terminal of 80 columns folds no row of it"
     page = (Path(__file__).parents[2] / "docs" / "en50159.md").read_text(encoding="utf-8")
     assert f"```text\n{printed}\n```" in page
 

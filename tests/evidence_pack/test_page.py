@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from gauntlet.cli.evidence import EXIT_IN_PART
+from gauntlet.cli.failure import EXIT_FAILED
 from gauntlet.evidence import verdict as words
 from gauntlet.evidence_pack import layout, page
 from gauntlet.evidence_pack.claims import sentence
 from gauntlet.evidence_pack.overview import grid
+from gauntlet.evidence_pack.verify import HOLDS, IN_PART, NOT
 from tests.evidence_pack.forged import content
 
 Claims = list[dict[str, Any]]
@@ -132,6 +135,33 @@ def test_how_d35_stands_to_the_specification(
     late["requirement"]["on_paper"]["d35"].update(stands=stands, ticked=True)
     mine = page.html(*told).partition(f'<div class="claim" id="{late["id"]}">')[2].partition("</dd>")[0]
     assert mine.endswith(said)
+
+
+def test_n_stands_once_where_all_cells_of_a_protocol_have_the_same(
+    told: tuple[dict[str, Any], Claims],
+) -> None:
+    manifest, claims = told
+    shown = _plain(page.html(manifest, claims)).partition("From claim to log")[0].replace("\xa0", " ")
+    assert shown.count("N = 2") == shown.count("N = 2 each") == 2
+    _late(claims)["finding"]["trials"] = 3
+    shown = _plain(page.html(manifest, claims)).partition("From claim to log")[0].replace("\xa0", " ")
+    assert shown.count("N = 2 each") == 1
+    assert (shown.count("N = 2"), shown.count("N = 3")) == (3, 1)
+
+
+def test_on_a_phone_a_cell_says_which_experiments_threat_it_is_of(
+    told: tuple[dict[str, Any], Claims],
+) -> None:
+    shown = page.html(*told)
+    assert '<td data-is="Corruption (changed)">' in shown
+    assert '<td data-is="Delay (late)">' in shown
+
+
+def test_the_page_says_how_to_verify_and_what_comes_of_it(told: tuple[dict[str, Any], Claims]) -> None:
+    shown = page.html(*told)
+    assert "gauntlet evidence verify PACK --replay 3 --seed NUMBER" in _plain(shown)
+    codes = dict(re.findall(r"<li><b>([a-z ]+)</b> \(exit code (\d)\)", shown))
+    assert codes == {HOLDS: "0", IN_PART: str(EXIT_IN_PART), NOT: str(EXIT_FAILED), "is no pack": "2"}
 
 
 def test_the_page_names_the_act_and_what_was_not_checked(told: tuple[dict[str, Any], Claims]) -> None:

@@ -118,6 +118,42 @@ def test_page_and_terminal_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "Capacity used" not in printed
 
 
+def ends(place: Path) -> str:
+    """The last lines of the terminal."""
+    console = Console(record=True, width=200, file=io.StringIO())
+    console.print(summary(place))
+    lines = [line.rstrip() for line in console.export_text().rstrip().splitlines()]
+    return "\n".join(lines).rpartition("\n\n")[2]
+
+
+def test_the_terminal_ends_with_what_nobody_was_told_of_and_what_to_ask_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = Verdict(words.LATE, ("late", "missing"))
+    gone = Verdict(words.DROPPED, ("missing",))
+    disturbed = Verdict(words.DISTURBED, ("late",))
+    told(
+        monkeypatch,
+        [
+            *[trial("tcp-cubic", "late", late), trial("tcp-bbr", "late", late, 0.01)],
+            *[trial("tcp-bbr", "away", gone), trial("tcp-bbr", "away", SIGNALLED)],
+            trial("tcp-cubic", "none", disturbed),
+        ],
+    )
+    place = folder(tmp_path)
+    report.build(place)
+    assert ends(place).splitlines() == [
+        "Messages that the application acted on or lacked, and nobody was told: "
+        "missing in 3 trials (TCP CUBIC and TCP BBR) and late in 2 trials (TCP CUBIC and TCP BBR).",
+        f"Message by message: gauntlet evidence fates {place}",
+        f"A pack for an assessor: gauntlet evidence build {place} --out r.zip",
+    ]
+    told(monkeypatch, [trial("tcp-bbr", "away", SIGNALLED)])
+    assert ends(place).startswith(
+        "No trial had the application act on a wrong message or lack one with nobody told."
+    )
+
+
 def test_what_was_not_recorded_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(_: object) -> Iterable[Any]:
         raise UserError("run x: it was not recorded.")

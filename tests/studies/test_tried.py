@@ -152,13 +152,40 @@ def printed(tmp_path: Path, *protocols: str, table: Table = tried_table.whole) -
     return [line.rstrip() for line in screen.getvalue().splitlines()]
 
 
+def tables(tmp_path: Path, *protocols: str) -> list[str]:
+    """What stands below order and legend."""
+    lines = printed(tmp_path, *protocols)
+    return lines[lines.index("") + 1 :]
+
+
+def test_order_and_legend_stand_before_the_trials(tmp_path: Path) -> None:
+    summary(row("prevented", 400)).write(tmp_path / "summary", {})
+    lines = printed(tmp_path, "sctp")
+    above = " ".join(lines[: lines.index("SCTP: what trials came to")])
+    names = ", ".join(threat.name.lower() for threat in KNOWN.threats)
+    assert f"Threats stand in the order of Table 4 of AB4Rail D3.5 ({names})" in above
+    for word in ("no, yes ", "trials ", "after ", "in time ", "before ", "harms "):
+        assert any(line.startswith(word) for line in lines[: lines.index("")]), word
+
+
+def test_trials_that_are_not_counted_are_told_below_those_that_they_are_alike_to(tmp_path: Path) -> None:
+    summary(row("prevented", 1050, distinct=1049), row("silently dropped", 3)).write(tmp_path / "summary", {})
+    assert [" ".join(line.split()) for line in tables(tmp_path, "sctp")[2:6]] == [
+        "deletion (threats)",
+        "no prevented 1,049",
+        "not counted 1",
+        "silently dropped 3",
+    ]
+    assert "alike to one of these to the nanosecond" in " ".join(" ".join(printed(tmp_path, "sctp")).split())
+
+
 def test_the_table_has_every_row_of_the_summary_and_fits_a_terminal(tmp_path: Path) -> None:
     with_check = signalled(1030, by="application", freshness=True, harms="missing", told_in_time=515)
     rows = row("silently dropped", 1050, harms="missing"), with_check, row(INVALID, 20, freshness=True)
     control = {**row("undisturbed", 100), "threat": "none"}
     manifest = part(*rows, control)
     Summary("d00", {"threats": manifest, "more": part(row("prevented", 400))}).write(tmp_path / "summary", {})
-    lines = printed(tmp_path, "sctp", "udp")
+    lines = tables(tmp_path, "sctp", "udp")
     assert lines[: lines.index("UDP: what trials came to")] == [
         "SCTP: what trials came to",
         "                                trials  after in time before harms",
@@ -185,7 +212,7 @@ def test_the_table_names_the_experiment_of_each_control(tmp_path: Path) -> None:
     checked = {**row("undisturbed", 1049, freshness=True), "threat": "none"}
     experiments = {"control": part(alone), "control-thousand": part(checked)}
     Summary("d00", experiments).write(tmp_path / "summary", {})
-    lines = printed(tmp_path, "sctp")
+    lines = tables(tmp_path, "sctp")
     assert [" ".join(line.split()) for line in lines[2 : lines.index("")]] == [
         "no threat (control)",
         "no undisturbed 100",
@@ -201,7 +228,7 @@ def test_stops_stand_below_what_they_are_of(tmp_path: Path) -> None:
         row("prevented", 2, freshness=True) | nothing,
     )
     summary(*rows).write(tmp_path / "summary", {})
-    lines = printed(tmp_path, "sctp")
+    lines = tables(tmp_path, "sctp")
     assert [" ".join(line.split()) for line in lines[2 : lines.index("")]] == [
         "deletion (threats)",
         "yes signalled by transport 40 0.42 s 100 % missing",
@@ -235,7 +262,7 @@ def test_which_code_an_attacker_left_as_it_is_stands_beside_his_act(
         "protocol": KNOWN.protocol(protocol).tried_as,
     }
     Summary("d00", {"threats": part(mended)}).write(tmp_path / "summary", {})
-    whole = printed(tmp_path, protocol)
+    whole = tables(tmp_path, protocol)
     assert " ".join(" ".join(whole[2:5]).split()).startswith(
         f"corruption-repaired (threats){left} no prevented"
     )

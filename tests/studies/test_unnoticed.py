@@ -38,7 +38,9 @@ def test_what_was_signalled_is_noticed_and_invalid_trials_say_nothing(tmp_path: 
 def test_copies_of_a_trial_count_once(tmp_path: Path) -> None:
     found = decide(tmp_path, row("prevented", 1000, distinct=3), at_most=0.01)
     assert (found.verdict, found.n) == (Verdict.UNDECIDED, 3)
-    assert "left out: 997 copies" in found.reason
+    assert "left out: 997 copies of another trial (alike to the nanosecond" in found.reason
+    found = decide(tmp_path, row("prevented", 4, distinct=3), at_most=0.01)
+    assert "left out: 1 copy of another trial" in found.reason
 
 
 def test_a_summary_that_does_not_say_which_are_copies_is_not_used(tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use clap::Args;
-use rasta::net::{NetError, Port, PortEvent};
-use rasta::{DisconnectReason, Ending, Event, Role, State};
+use rasta::net::{NetError, Port, PortEvent, Report};
+use rasta::{Event, Role, State};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::Instant;
 
 use crate::config::Common;
 use crate::outcome::{Failure, Outcome};
-use crate::show::Show;
+use crate::show::{SAME, Show, by_wish, refusals};
 
 /// `rasta serve`.
 #[derive(Args)]
@@ -44,15 +44,19 @@ pub struct Connect {
 impl Serve {
     pub async fn run(self) -> Outcome {
         let show = Show { json: self.common.json };
-        let mut port = bind(&self.common, Role::Server, show).await?;
+        let mut port = bind(&self.common, Role::Server).await?;
         show.bound(&self.common.kinds(), port.local_addresses())?;
         loop {
             port.begin_open().await?;
             let outcome =
                 if self.echo { echo(&mut port, show).await } else { talk(&mut port, show, false).await };
-            show.report(&port.report().await?)?;
-            if !self.again || matches!(outcome, Err(Stop::Output(_))) {
-                return Ok(outcome?);
+            let report = port.report().await?;
+            show.report(&report)?;
+            let outcome = outcome.map_err(|stop| stop.told(&report));
+            match outcome {
+                Err(Stop::Ended(why)) if self.again => eprintln!("rasta: {why}"),
+                Ok(()) if self.again => {}
+                outcome => return Ok(outcome?),
             }
         }
     }
@@ -61,7 +65,7 @@ impl Serve {
 impl Connect {
     pub async fn run(self) -> Outcome {
         let show = Show { json: self.common.json };
-        let mut port = bind(&self.common, Role::Client, show).await?;
+        let mut port = bind(&self.common, Role::Client).await?;
         port.begin_open().await?;
         let outcome = match self.ping {
             None => talk(&mut port, show, true).await,
@@ -69,23 +73,24 @@ impl Connect {
                 ping(&mut port, show, messages, Duration::from_millis(self.interval), self.bytes.into()).await
             }
         };
-        show.report(&port.report().await?)?;
-        Ok(outcome?)
+        let report = port.report().await?;
+        show.report(&report)?;
+        Ok(outcome.map_err(|stop| stop.told(&report))?)
     }
 }
 
 /// Why a connection's work ended before it was done.
 #[derive(Debug)]
 enum Stop {
-    /// The connection ended otherwise than by wish.
-    Ended(NetError),
+    /// The connection ended otherwise than by wish, and how.
+    Ended(String),
     /// Standard output cannot be written.
     Output(Failure),
 }
 
 impl From<NetError> for Stop {
     fn from(error: NetError) -> Self {
-        Self::Ended(error)
+        Self::Ended(error.to_string())
     }
 }
 
@@ -98,15 +103,37 @@ impl From<Failure> for Stop {
 impl From<Stop> for Failure {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Ended(error) => error.into(),
+            Stop::Ended(why) => why.into(),
             Stop::Output(error) => error,
         }
     }
 }
 
-async fn bind(common: &Common, role: Role, show: Show) -> Result<Port, Failure> {
+impl Stop {
+    /// With what was counted: whether anything came from the other end, and was refused.
+    fn told(self, report: &Report) -> Self {
+        match self {
+            Self::Ended(why) => Self::Ended(format!("{why}{}", came(report))),
+            output => output,
+        }
+    }
+}
+
+/// What came of the other end's frames, where none was taken.
+fn came(report: &Report) -> String {
+    let refused = report.refused.frames();
+    if report.received.iter().sum::<u64>() == 0 {
+        format!("; no frame came: nobody is there, or what this end sends is refused ({SAME})")
+    } else if refused > 0 {
+        format!("; {}", refusals(&report.refused))
+    } else {
+        String::new()
+    }
+}
+
+async fn bind(common: &Common, role: Role) -> Result<Port, Failure> {
     let config = common.config(role)?;
-    if !config.safety_code.protects() && !show.json {
+    if !config.safety_code.protects() {
         eprintln!("rasta: without a safety code damaged messages are taken for good ones");
     }
     Ok(Port::bind(config, common.seeds()?, common.channels(role)?).await?)
@@ -116,8 +143,8 @@ async fn bind(common: &Common, role: Role, show: Show) -> Result<Port, Failure> 
 fn ending(event: &PortEvent) -> Option<Result<(), Stop>> {
     let PortEvent::Rasta(Event::Ended(ending)) = event else { return None };
     Some(match ending {
-        Ending::Here(said) | Ending::There(said) if said.reason == DisconnectReason::UserRequest => Ok(()),
-        other => Err(Stop::Ended(NetError::Ended(*other))),
+        ending if by_wish(ending) => Ok(()),
+        other => Err(NetError::Ended(*other).into()),
     })
 }
 
@@ -142,7 +169,7 @@ async fn talk(port: &mut Port, show: Show, closes: bool) -> Result<(), Stop> {
                 Ok(None) => {
                     input = false;
                     if closes {
-                        finish(port, show).await?;
+                        return finish(port, show).await;
                     }
                 }
                 Err(error) => return Err(Stop::Output(format!("standard input: {error}").into())),
@@ -151,13 +178,12 @@ async fn talk(port: &mut Port, show: Show, closes: bool) -> Result<(), Stop> {
     }
 }
 
-/// Waits until the peer has confirmed everything, then closes.
+/// Waits until the peer has confirmed everything, and until a frame has confirmed what the peer said last; then closes.
 async fn finish(port: &mut Port, show: Show) -> Result<(), Stop> {
+    let mut ticks = tokio::time::interval(Duration::from_millis(10));
+    // Frames that had gone out when the peer was last heard, until the connection is closed.
+    let (mut sent_then, mut closed) = (None, false);
     loop {
-        let report = port.report().await?;
-        if report.unconfirmed == 0 || !report.state.is_open() {
-            return Ok(port.close(0).await?);
-        }
         tokio::select! {
             event = port.event() => {
                 let event = event?;
@@ -165,8 +191,18 @@ async fn finish(port: &mut Port, show: Show) -> Result<(), Stop> {
                 if let Some(outcome) = ending(&event) {
                     return outcome;
                 }
+                if matches!(event, PortEvent::Rasta(Event::Message(_))) {
+                    sent_then = None;
+                }
             }
-            () = tokio::time::sleep(Duration::from_millis(10)) => {}
+            _ = ticks.tick(), if !closed => {
+                let report = port.report().await?;
+                let sent: u64 = report.sent.iter().sum();
+                closed = report.unconfirmed == 0 && sent > *sent_then.get_or_insert(sent);
+                if closed {
+                    port.close(0).await?;
+                }
+            }
         }
     }
 }
@@ -198,8 +234,7 @@ async fn ping(
     let mut ticks = tokio::time::interval(interval.max(Duration::from_millis(1)));
     let outcome = loop {
         if round_trips.len() == messages as usize && up {
-            up = false;
-            port.close(0).await?;
+            break finish(port, show).await;
         }
         tokio::select! {
             event = port.event() => match event? {

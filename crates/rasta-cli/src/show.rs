@@ -3,11 +3,15 @@
 use std::io::Write;
 use std::time::Duration;
 
-use rasta::net::{PortEvent, Report};
-use rasta::{ChannelReport, Disconnection, Ending, Event};
+use rasta::net::{PortEvent, Refused, Report};
+use rasta::{ChannelReport, DisconnectReason, Disconnection, Ending, Event};
 use serde_json::{Value, json};
 
 use crate::outcome::Outcome;
+
+/// What has to be alike, since nothing of it is agreed on the wire.
+pub const SAME: &str =
+    "--safety-code and its key or initial value, --check-code, --id and --peer have to fit on both sides";
 
 /// Where things are shown, and how.
 #[derive(Clone, Copy)]
@@ -42,6 +46,10 @@ impl Show {
                 (json!({"event": "state", "state": state.name()}), format!("connection {}", state.name()))
             }
             PortEvent::Rasta(Event::Ended(ending)) => {
+                // For people it is what the command fails with.
+                if !self.json && !by_wish(ending) {
+                    return Ok(());
+                }
                 let (by, said) = ending_parts(*ending);
                 let reason = said.map(|said| said.reason.name());
                 let value = json!({"event": "ended", "by": by, "reason": reason, "reason_number":
@@ -64,6 +72,12 @@ impl Show {
                 let value = json!({"event": "connection_diagnosis", "messages": report.messages,
                     "upper_ends_ms": report.upper_ends_ms, "round_trips": report.round_trips, "alive": report.alive});
                 (value, format!("round trips by fifths of T_max: {:?}", report.round_trips))
+            }
+            PortEvent::Refused(refused) => {
+                let mut value = named(&refused.named());
+                value["event"] = "refused".into();
+                value["frames"] = refused.frames().into();
+                (value, format!("{} ({SAME})", refusals(refused)))
             }
             PortEvent::ChannelUp { channel } => {
                 (json!({"event": "channel_up", "channel": channel}), format!("channel {channel} up"))
@@ -130,15 +144,21 @@ impl Show {
     pub fn report(self, report: &Report) -> Outcome {
         let errors = named(&report.connection.errors.named());
         let frames = named(&report.frames.named());
+        let counts = report.received.iter().zip(&report.sent).zip(&report.not_sent);
+        let channels: Vec<_> = counts
+            .map(|((received, sent), not_sent)| json!({"received": received, "sent": sent, "not_sent": not_sent}))
+            .collect();
         if self.json {
             return self.line(
                 &json!({"event": "report", "state": report.state.name(), "errors": errors, "frames": frames,
-                "channels": report.channels.iter().map(channel_json).collect::<Vec<_>>(),
-                "not_sent": report.not_sent, "unconfirmed": report.unconfirmed}),
+                "refused": named(&report.refused.named()), "channels": channels, "unconfirmed": report.unconfirmed}),
             );
         }
         if report.unconfirmed > 0 {
-            eprintln!("rasta: {} messages were not confirmed", report.unconfirmed);
+            eprintln!(
+                "rasta: {} not confirmed and may have arrived or not",
+                counted(report.unconfirmed as u64, "message")
+            );
         }
         Ok(())
     }
@@ -160,6 +180,32 @@ fn named(counts: &[(&'static str, u64)]) -> Value {
 
 fn channel_json(report: &ChannelReport) -> Value {
     json!({"frames": report.frames, "missed": report.missed, "drift_ms": report.drift_ms, "drift2_ms2": report.drift2_ms2})
+}
+
+/// How many of `what`, as a subject.
+fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what} was"),
+        count => format!("{count} {what}s were"),
+    }
+}
+
+/// How many frames were refused, and by what.
+pub fn refusals(refused: &Refused) -> String {
+    let by = [
+        (refused.malformed, "form"),
+        (refused.check_code, "check code"),
+        (refused.safety_code, "safety code"),
+        (refused.address, "identifications"),
+    ];
+    let by = by.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} by {what}"));
+    let by = by.collect::<Vec<_>>().join(", ");
+    format!("{} refused so far: {by}", counted(refused.frames(), "frame"))
+}
+
+/// Whether an application closed the connection.
+pub fn by_wish(ending: &Ending) -> bool {
+    matches!(ending, Ending::Here(said) | Ending::There(said) if said.reason == DisconnectReason::UserRequest)
 }
 
 fn ending_parts(ending: Ending) -> (&'static str, Option<Disconnection>) {

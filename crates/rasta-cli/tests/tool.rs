@@ -52,6 +52,14 @@ impl Server {
         Self { child, lines, addresses }
     }
 
+    /// Its next event of this name.
+    fn wait_for(&mut self, name: &str) -> Value {
+        let events = (&mut self.lines).lines().map(|line| line.expect("text"));
+        let mut events =
+            events.map(|line| serde_json::from_str::<Value>(&line).expect("a JSON object a line"));
+        events.find(|event| event["event"] == name).unwrap_or_else(|| panic!("it ended without {name}"))
+    }
+
     /// Its events until it ends by itself.
     fn finish(mut self) -> Vec<Value> {
         let mut rest = String::new();
@@ -95,11 +103,52 @@ fn two_udp_channels_carry_pings_and_both_sides_report() {
     assert_eq!(find(&told, "ended")["reason"], "user-request");
     let report = find(&told, "report");
     assert_eq!((&report["unconfirmed"], report["channels"].as_array().map(Vec::len)), (&0.into(), Some(2)));
+    assert_eq!(told.iter().filter(|event| event["event"] == "ended").count(), 1);
 
     let told = server.finish();
     let ended = find(&told, "ended");
     assert_eq!((&ended["by"], &ended["reason_number"]), (&"the peer".into(), &0.into()));
-    assert_eq!(find(&told, "report")["frames"]["check_code"], 0);
+    let report = find(&told, "report");
+    assert_eq!((&report["frames"]["check_code"], &report["refused"]["safety_code"]), (&0.into(), &0.into()));
+    assert_eq!(report["unconfirmed"], 0, "the client lets a frame go that confirms the last answer");
+    for channel in report["channels"].as_array().expect("a list") {
+        let count = |what: &str| channel[what].as_u64().expect("a number");
+        assert!(count("received") > 20 && count("sent") > 20 && count("not_sent") == 0, "{report}");
+    }
+}
+
+#[test]
+fn who_refuses_frames_by_their_code_says_how_many_and_who_hears_nothing_says_that() {
+    for kind in ["udp", "tcp"] {
+        let channel = format!("{kind}:127.0.0.1:0");
+        let mut server = Server::start(&["-c", &channel, "--safety-code", "md4-full"], 1);
+        let channel = format!("{kind}:{}", server.addresses[0]);
+        let quick = ["--t-max", "200", "--t-h", "50", "--t-seq", "20"];
+        let said =
+            refused(&[&["connect", "--id", "96", "--peer", "97", "-c", &channel], &quick[..]].concat());
+        assert!(said.contains("no message came in time; no frame came: "), "{said}");
+        let refusal = server.wait_for("refused");
+        assert_eq!((&refusal["frames"], &refusal["safety_code"]), (&1.into(), &1.into()), "{kind}");
+    }
+}
+
+#[test]
+fn a_server_of_another_identification_says_so_to_people() {
+    let mut child = rasta(&["serve", "--id", "98", "--peer", "96", "-c", "udp:127.0.0.1:0"])
+        .spawn()
+        .expect("the tool runs");
+    let mut lines =
+        BufReader::new(child.stderr.take().expect("piped")).lines().map(|line| line.expect("text"));
+    let bound = lines.find(|line| line.contains("udp 127.0.0.1:")).expect("where it waits");
+    let channel = format!("udp:{}", bound.rsplit(' ').next().expect("an address"));
+    let quick = ["--t-max", "200", "--t-h", "50", "--t-seq", "20"];
+    refused(&[&["connect", "--id", "96", "--peer", "97", "-c", &channel], &quick[..]].concat());
+    let said = lines.find(|line| line.contains("refused")).expect("it says so");
+    assert!(
+        said.starts_with("rasta: 1 frame was refused so far: 1 by identifications (--safety-code "),
+        "{said}"
+    );
+    child.kill().and_then(|()| child.wait()).expect("it runs");
 }
 
 #[test]
@@ -200,7 +249,16 @@ fn a_peer_that_is_not_there_is_a_failure_with_its_reason() {
         "--t-seq",
         "10",
     ]);
-    assert!(said.contains("closed by this end: no message came in time"), "{said}");
+    assert!(said.contains("closed by this end: no message came in time; no frame came: "), "{said}");
+    assert_eq!(said.matches("no message came in time").count(), 1, "{said}");
+}
+
+#[test]
+fn without_a_safety_code_there_is_a_warning_for_machines_too() {
+    let quick = ["--t-max", "60", "--t-h", "20", "--t-seq", "10"];
+    let connect = ["connect", "--id", "96", "--peer", "97", "-c", "udp:127.0.0.1:9", "--json"];
+    let said = refused(&[&connect[..], &quick, &["--safety-code", "none"]].concat());
+    assert!(said.contains("without a safety code damaged messages are taken for good ones"), "{said}");
 }
 
 #[test]

@@ -26,6 +26,7 @@
 
 mod channel;
 mod driver;
+mod refused;
 mod stream;
 mod types;
 mod wires;
@@ -40,6 +41,7 @@ use crate::event::{Event, State};
 use crate::seeds::Seeds;
 use channel::Bound;
 use driver::Driver;
+pub use refused::Refused;
 pub use types::{Channel, NetError, PortEvent, Report};
 use wires::Command;
 

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rasta::net::{Channel, NetError, Port, PortEvent};
-use rasta::{CheckCode, Config, DisconnectReason, Ending, Event, Seeds, State};
+use rasta::net::{Channel, NetError, Port, PortEvent, Refused};
+use rasta::{CheckCode, CodeLength, Config, DisconnectReason, Ending, Event, SafetyCode, Seeds, State};
 use rustls::pki_types::{PrivatePkcs8KeyDer, ServerName};
 
 fn anywhere() -> SocketAddr {
@@ -155,8 +155,64 @@ async fn strangers_do_not_become_the_peer() {
     stranger.send_to(b"not a frame either", to).await.expect("sent");
     client.send("from the peer").await.expect("sent");
     assert_eq!(server.receive().await.expect("a message"), b"from the peer");
-    let frames = server.report().await.expect("it lives").frames;
-    assert_eq!(frames.malformed, 0, "what a stranger sends does not even count as the channel's");
+    let report = server.report().await.expect("it lives");
+    assert_eq!(report.frames.malformed, 0, "what a stranger sends does not even count as the channel's");
+    assert_eq!(report.refused, Refused { malformed: 2, ..Refused::default() });
+    assert!(report.received[0] > 2, "those of the peer, too: {report:?}");
+}
+
+/// Both ends run with codes of their own, which nothing on the wire says.
+#[tokio::test]
+async fn frames_of_a_peer_with_other_codes_are_told_by_what_is_wrong() {
+    let same = || config(96, 97, 1);
+    let safety_code = SafetyCode::md4(CodeLength::Full);
+    let cases = [
+        (Config { safety_code, ..same() }, Refused { safety_code: 1, ..Refused::default() }),
+        (Config { check_code: CheckCode::C, ..same() }, Refused { check_code: 1, ..Refused::default() }),
+        (Config { check_code: CheckCode::A, ..same() }, Refused { check_code: 1, ..Refused::default() }),
+        (config(96, 98, 1), Refused { address: 1, ..Refused::default() }),
+        (
+            Config { safety_code: SafetyCode::Unprotected, ..same() },
+            Refused { safety_code: 1, ..Refused::default() },
+        ),
+    ];
+    for (other, refused) in cases {
+        for tcp in [false, true] {
+            let listen = Channel::TcpListen { local: anywhere() };
+            let mut server = server(vec![if tcp { listen } else { Channel::udp_server(anywhere()) }]).await;
+            let remote = server.local_addresses()[0];
+            server.begin_open().await.expect("it lives");
+            let goes = if tcp { Channel::TcpConnect { remote } } else { Channel::udp_client(remote) };
+            let client = Port::bind(other.clone(), Seeds::from_u64(1), vec![goes]).await.expect("loopback");
+            client.begin_open().await.expect("it lives");
+            let told = loop {
+                if let PortEvent::Refused(told) = server.event().await.expect("it lives") {
+                    break told;
+                }
+            };
+            assert_eq!(told, refused, "{other:?}, tcp {tcp}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn refused_frames_are_told_whenever_they_are_twice_as_many() {
+    let mut server = server(vec![Channel::udp_server(anywhere())]).await;
+    let stranger = tokio::net::UdpSocket::bind(anywhere()).await.expect("loopback");
+    server.begin_open().await.expect("it lives");
+    let mut told = Vec::new();
+    for count in 1..=9 {
+        stranger.send_to(b"not a frame", server.local_addresses()[0]).await.expect("sent");
+        while server.report().await.expect("it lives").refused.frames() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+    while told.len() < 4 {
+        if let PortEvent::Refused(refused) = server.event().await.expect("it lives") {
+            told.push(refused.malformed);
+        }
+    }
+    assert_eq!(told, [1, 2, 4, 8]);
 }
 
 #[tokio::test]

@@ -30,6 +30,11 @@ def assess(*, protocols: tuple[str, ...], all_: bool, trials_: bool, json_: bool
     verdicts, who told, after what time and whether in time. No safety integrity level is claimed.
 
     \b
+    PROTOCOLS (mtls, mutual: with certificates at both ends):
+      udp, tcp, tcp-tls, tcp-mtls, sctp, sctp-tls, quic, quic-0rtt, quic-mutual,
+      dtls, dtls-mutual, restp, restp-no-crc, restp-protected, rasta, rasta-tls
+
+    \b
     Examples:
       gauntlet assess tcp-tls
       gauntlet assess udp quic rasta

@@ -1,18 +1,23 @@
-"""`gauntlet evidence`: hand an assessor what a claim on a threat follows from, and check such a pack; say how
-often hazards bring threats.
+"""`gauntlet evidence`: hand an assessor what a claim on a threat follows from, and check such a pack; say
+what became of messages, and how often hazards bring threats.
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from gauntlet.evidence import Fate, Harmed
 
 EXIT_IN_PART = 3
 """Of `verify`: nothing differs, and not all of it could be verified."""
 
 
-@click.group(short_help="Evidence on threats to safety messages: packs, and what hazards bring.")
+@click.group(short_help="Evidence on threats to safety messages: packs, fates, and what hazards bring.")
 def evidence() -> None:
-    """Build and verify evidence packs on threats to safety messages; measure how often hazards bring threats.
+    """Build and verify evidence packs on threats to safety messages; list the messages that something
+    happened to; measure how often hazards bring threats.
 
     A pack is one zip: claim, requirement, test, raw logs and hashes, and a page for an assessor.
 
@@ -20,8 +25,56 @@ def evidence() -> None:
     Examples:
       gauntlet evidence build results/safety --out safety.zip
       gauntlet evidence verify safety.zip
+      gauntlet evidence fates results/safety
       gauntlet evidence hazards results/hazard-bursts
     """
+
+
+@evidence.command(short_help="Say what became of each message that did not come as it should.")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
+def fates(*, results: Path, json_: bool) -> None:
+    """Say of RESULTS, trial by trial, which messages did not come once, unchanged, in order and in time.
+
+    RESULTS is a folder of an experiment with the application safety. Of each such message: what happened to
+    it, when the application acted on it, and when somebody was told. Messages count from 1, as the `message`
+    of a threat does. Trials that say nothing (invalid) are left out.
+
+    \b
+    Examples:
+      gauntlet evidence fates results/safety
+      gauntlet evidence fates results/safety --json
+    """
+    from gauntlet.cli.output import print_json
+    from gauntlet.evidence import harmed
+
+    if json_:
+        print_json([_as_data(trial) for trial in harmed(results)])
+        return
+    clean = True
+    for trial in harmed(results):
+        clean = False
+        click.echo(f"{trial.run}, flow {trial.flow}: {trial.verdict}")
+        for it in trial.messages:
+            click.echo(f"  {_fate(it)}")
+    if clean:
+        click.echo("Every message came once, unchanged, in order and in time.")
+
+
+def _as_data(trial: "Harmed") -> dict[str, Any]:
+    """A trial as data, its messages counted from 1."""
+    from dataclasses import asdict
+
+    told = asdict(trial)
+    messages = [{"message": it.pop("number") + 1, **it} for it in told["messages"]]
+    return {**told, "messages": messages}
+
+
+def _fate(it: "Fate") -> str:
+    """What became of a message, in words."""
+    acted = "never acted on" if it.accepted_s is None else f"acted on at {it.accepted_s:.2f} s"
+    told = "nobody told" if it.signalled_s is None else f"told by {it.by} at {it.signalled_s:.2f} s"
+    return f"message {it.number + 1}, sent at {it.sent_s:.2f} s: {', '.join(it.fates)}; {acted}; {told}"
 
 
 @evidence.command(short_help="Make a pack from results.")
@@ -67,7 +120,7 @@ def build(*, results: tuple[Path, ...], out: Path, json_: bool) -> None:
 @click.option(
     "--replay", "again", default=0, type=click.IntRange(min=0), help="So many runs, drawn, are played again."
 )
-@click.option("--seed", default=1, show_default=True, help="Draws the runs of --replay.")
+@click.option("--seed", metavar="NUMBER", default=1, show_default=True, help="Draws the runs of --replay.")
 @click.option("--run", "runs", multiple=True, metavar="EXPERIMENT/RUN", help="A run to play again.")
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write the page that this version makes of the logs."

@@ -222,7 +222,7 @@ def _tell(outcome: "Outcome", page: Path, wishes: Wishes, found: "Closeness | No
     else:
         from gauntlet.report import terminal
 
-        console().print(terminal.summary(outcome.results, wishes.classes))
+        console().print(terminal.summary(outcome.results, wishes.classes), crop=False)
         if outcome.wall_s > 0 and outcome.finished:
             console(stderr=True).print(_speed(outcome, wishes))
         if outcome.present_before or outcome.cached:

@@ -45,7 +45,7 @@ def report(
     else:
         from gauntlet.report import terminal
 
-        console().print(terminal.summary(results, classes))
+        console().print(terminal.summary(results, classes), crop=False)
         click.echo(f"Report: {page}")
     if open_:
         open_in_browser(page)

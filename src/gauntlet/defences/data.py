@@ -152,14 +152,27 @@ class Defences:
     hazards: tuple[Hazard, ...]
 
     def protocol(self, named: str) -> Protocol:
-        """One protocol by its id or name. Raises UserError naming the nearest."""
+        """One protocol by its id or name. Raises UserError naming those that are meant most likely."""
         for it in self.protocols:
             if named.lower() in (it.id, it.name.lower()):
                 return it
-        there = [it.id for it in self.protocols]
-        close = get_close_matches(named.lower(), there, n=1, cutoff=0.5)
-        hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(there)}."
+        likely = [f"'{it}'" for it in self._likely(named.lower())]
+        there = f"there are {', '.join(it.id for it in self.protocols)}."
+        hint = f"did you mean {_either(likely)}?" if likely else there
         raise UserError(f"The protocol '{named}' is not assessed here; {hint}")
+
+    def _likely(self, word: str) -> list[str]:
+        """The ids of those that have the word in their names, or in that of the transport of experiments that
+        they are tried as; without such the nearest one."""
+        within = [
+            it.id for it in self.protocols if word in it.id or word in it.name.lower() or word == it.tried_as
+        ]
+        return within or get_close_matches(word, [it.id for it in self.protocols], n=1, cutoff=0.5)
+
+
+def _either(words: Sequence[str]) -> str:
+    """Words as a question lists them: a, b or c."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 @cache

@@ -21,7 +21,16 @@ WORDS = {
 }
 STARS = {Verdict.FAULTS_ONLY: " °", Verdict.DIFFERS: " *"}
 NOT_FORGED = "†"
-LEGEND = "  ".join(f"{MEETS[it]} {WORDS[it]}" for it in Meets)
+LEGEND = "\n".join(f"{MEETS[it]:3} {WORDS[it]}" for it in Meets)
+BROKEN = {
+    "repetition": "Repe-\ntition",
+    "deletion": "Dele-\ntion",
+    "insertion": "Inser-\ntion",
+    "re-sequencing": "Re-se-\nquencing",
+    "corruption": "Corrup-\ntion",
+    "masquerade": "Masque-\nrade",
+}
+"""Names of threats in two lines, by id: so the table of all protocols fits 80 columns."""
 DISCLAIMER = (
     "Ticks are by specification, trials change none. No tick makes a safety case: no safety integrity "
     "level is claimed."
@@ -80,7 +89,7 @@ def matrix(of: Defences) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
     table.add_column("")
     for threat in of.threats:
-        table.add_column(threat.name, overflow="fold")
+        table.add_column(BROKEN.get(threat.id, threat.name), overflow="fold")
     for protocol in of.protocols:
         cells = compare.threats(of, protocol)
         table.add_row(protocol.name, *(MEETS[Meets(it.answer)] + _star(it) for it in cells))
@@ -96,10 +105,11 @@ def _everything(of: Defences, trials: RenderableType) -> Iterator[RenderableType
     yield matrix(of)
     yield Text(
         f"{LEGEND}\n"
-        "° ticked in D3.5's Table 7, which does not separate faults from attackers: it holds against faults\n"
-        "* D3.5's Table 7 says something else\n"
-        f"{NOT_FORGED} no trial has it on the way, for the node forges no packet of it that gets far enough; "
-        "of one\n  protocol the command says why.\n",
+        "°   ticked in D3.5's Table 7, which does not separate faults from attackers: it\n"
+        "    holds against faults\n"
+        "*   D3.5's Table 7 says something else\n"
+        f"{NOT_FORGED}   no trial has it on the way, for the node forges no packet of it that gets\n"
+        "    far enough; of one protocol the command says why.\n",
         style="dim",
     )
     yield trials

@@ -6,6 +6,7 @@ protocol, freshness check, and whatever else the experiment varies.
 
 from gauntlet.evidence.cells import FEWEST, Cell, Cells, cells, is_new, place
 from gauntlet.evidence.fates import Fate, fates
+from gauntlet.evidence.harmed import Harmed, harmed
 from gauntlet.evidence.met import THREATS, Met, met
 from gauntlet.evidence.trials import A_TRIAL, Trial, trials, trials_of
 from gauntlet.evidence.verdict import Verdict, judged
@@ -17,11 +18,13 @@ __all__ = [
     "Cell",
     "Cells",
     "Fate",
+    "Harmed",
     "Met",
     "Trial",
     "Verdict",
     "cells",
     "fates",
+    "harmed",
     "is_new",
     "judged",
     "met",

@@ -21,6 +21,12 @@ class Row:
     cells: list[list[dict[str, Any]]] = field(default_factory=list)
     """In the order of the grid's columns; several where several flows are judged apart."""
 
+    @property
+    def n(self) -> int | None:
+        """N of all cells, told once; None where they differ."""
+        found = {cell["n"] for those in self.cells for cell in those}
+        return found.pop() if len(found) == 1 else None
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -59,10 +65,13 @@ def _en(claim: Mapping[str, Any]) -> str:
 
 def _cell(claim: Mapping[str, Any]) -> dict[str, Any]:
     finding = claim["finding"]
+    n, bound = finding["trials"], _bound(finding)
     return {
         "id": claim["id"],
         "verdicts": verdicts(finding),
-        "count": f"N = {finding['trials']}{_bound(finding)}",
+        "n": n,
+        "bound": bound,
+        "count": ", ".join(filter(None, (f"N = {n}", bound))),
         "before": acted_before(finding),
     }
 
@@ -85,6 +94,6 @@ def _mood(verdict: str, *, warn: bool) -> str:
 
 def _bound(finding: Mapping[str, Any]) -> str:
     if finding["bound"] is not None and finding["distinct"] >= FEWEST:
-        return f", at most {number(finding['bound'])}"
+        return f"at most {number(finding['bound'])}"
     asked = not finding["control"] and not finding["not_noticed"]
-    return ", copies" if finding["copies"] and asked else ""
+    return "copies" if finding["copies"] and asked else ""

@@ -2,6 +2,7 @@
 the slowest messages, then the sentences.
 """
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,18 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
         parts.append(Text(found.failed_flows, style="bold red"))
         parts += [Text(f"  {count} x {reason}", style="red") for reason, count in found.reasons]
     parts += [Text(warning, style="yellow") for warning in found.warnings]
+    if threats is not None and threats.unnoticed:
+        parts.append(Padding(Text(threats.unnoticed), (1, 0, 0, 0)))
+        parts += _next(evaluation.results.folder)
     return Group(*parts)
+
+
+def _next(results: Path) -> Iterator[Text]:
+    """What who looks for threats asks next, and the command that answers it, uncut."""
+    pack = ["build", str(results), "--out", f"{results.name}.zip"]
+    for what, words in (("Message by message", ["fates", str(results)]), ("A pack for an assessor", pack)):
+        command = shlex.join(["gauntlet", "evidence", *words])
+        yield Text(f"{what}: {command}", style="dim", no_wrap=True, overflow="ignore")
 
 
 def _told_of(evaluation: Evaluation) -> list[Evaluation]:

@@ -1,13 +1,14 @@
 """What threats to safety messages came to, by threat, protocol and condition: the verdicts of the trials."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gauntlet.errors import UserError
-from gauntlet.evidence import A_TRIAL, FEWEST, Cell, cells, trials
+from gauntlet.evidence import A_TRIAL, FEWEST, Cell, Cells, Trial, trials
+from gauntlet.evidence.verdict import NOT_NOTICED
 from gauntlet.experiment.threats import NONE
-from gauntlet.metrics.numbers import counted, listed, number
+from gauntlet.metrics.numbers import counted, listed, named, number
 from gauntlet.report.evaluation import Evaluation
 
 COLUMNS = ("Verdicts", "Told after", "Acted on before", "Bound")
@@ -51,6 +52,9 @@ class Threats:
     """Why there are no verdicts; empty where there are."""
     overview: str = ""
     """All verdicts on trials with a threat in a sentence; empty without such trials."""
+    unnoticed: str = ""
+    """What the application acted on or lacked while nobody was told, in a sentence; empty without trials
+    with a threat."""
 
 
 def verdicts(evaluation: Evaluation) -> Threats | None:
@@ -59,10 +63,13 @@ def verdicts(evaluation: Evaluation) -> Threats | None:
     """
     if not evaluation.of_safety:
         return None
+    gathered, harms = Cells(), _Harms()
     try:
-        found = cells(trials(evaluation.results))
+        for trial in trials(evaluation.results):
+            harms.add(trial, gathered.add(trial))
     except UserError as error:
         return Threats((), str(error))
+    found = list(gathered)
     several = len({cell.factors["flow"] for cell in found}) > 1
     order = {factor.name: list(factor.values) for factor in evaluation.factors}
     protocols = [style.key for style in evaluation.styles]
@@ -74,7 +81,7 @@ def verdicts(evaluation: Evaluation) -> Threats | None:
             *(values.index(cell.factors[name]) for name, values in order.items() if name != "threat"),
         )
 
-    named = order.get("threat") or list(dict.fromkeys(cell.factors["threat"] for cell in found))
+    names = order.get("threat") or list(dict.fromkeys(cell.factors["threat"] for cell in found))
     groups = [
         Group(
             "no threat (control)" if threat == NONE else str(threat),
@@ -83,9 +90,43 @@ def verdicts(evaluation: Evaluation) -> Threats | None:
                 for cell in sorted((it for it in found if it.factors["threat"] == threat), key=place)
             ],
         )
-        for threat in sorted(named, key=lambda it: it == NONE)
+        for threat in sorted(names, key=lambda it: it == NONE)
     ]
-    return Threats([group for group in groups if group.rows], overview=_overview(found))
+    overview = _overview(found)
+    return Threats(
+        [group for group in groups if group.rows],
+        overview=overview,
+        unnoticed=harms.words(lambda cell: _protocol(evaluation, cell)) if overview else "",
+    )
+
+
+class _Harms:
+    """What the application suffered in trials with a threat that nobody noticed, by kind."""
+
+    def __init__(self) -> None:
+        self._trials: Counter[str] = Counter()
+        self._cells: dict[str, list[Cell]] = {}
+
+    def add(self, trial: Trial, cell: Cell) -> None:
+        """Take in a trial and the cell that it is in."""
+        if cell.control or trial.verdict.verdict not in NOT_NOTICED:
+            return
+        for harm in trial.verdict.harms:
+            self._trials[harm] += 1
+            those = self._cells.setdefault(harm, [])
+            if not any(it is cell for it in those):
+                those.append(cell)
+
+    def words(self, protocol: Callable[[Cell], str]) -> str:
+        """A sentence; `protocol` names that of a cell."""
+        if not self._trials:
+            return "No trial had the application act on a wrong message or lack one with nobody told."
+        each = [
+            f"{harm} in {counted(trials, 'trial')} "
+            f"({named(list(dict.fromkeys(protocol(cell) for cell in self._cells[harm])))})"
+            for harm, trials in self._trials.most_common()
+        ]
+        return f"Messages that the application acted on or lacked, and nobody was told: {listed(each)}."
 
 
 def _overview(found: Sequence[Cell]) -> str:

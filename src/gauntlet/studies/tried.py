@@ -46,7 +46,7 @@ class Outcome:
 
     verdict: str
     trials: int
-    """How many, copies of another left out."""
+    """How many, copies of another left out (`copies`)."""
     harms: tuple[str, ...]
     by: str | None
     """Who was told first."""
@@ -67,6 +67,8 @@ class Outcome:
     """The middle of the times until then, from the threat's first act."""
     recovered_within_s: float | None = None
     """The longest of them."""
+    copies: int = 0
+    """How many more there are that are alike to one of them to the nanosecond, with nothing drawn in them."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
         told_after_s=row["told_after_s"],
         told_in_time=early / row["trials"] if row["by"] and early is not None else None,
         **{name: row.get(name) for name in RECOVERY},
+        copies=row["trials"] - row["distinct"],
     )
 
 

@@ -17,10 +17,18 @@ from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import number
 from gauntlet.studies.tried import REPAIRED, Cell, Cells, Outcome, by_act, whose
 
+ORDER = """\
+Threats stand in the order of Table 4 of AB4Rail D3.5 (repetition, deletion,
+insertion, re-sequencing, corruption, delay, masquerade), sessions without one
+last; below each act what came of it most often stands first.
+"""
 LEGEND = """\
 no, yes    without, with the application's check of number, age and silence
 signalled  detected and signalled, and by whom first
-trials     how many came to this, copies of another left out
+trials     how many came to this
+not        how many more came to it and are not among these: nothing was drawn
+counted    in them and each is alike to one of these to the nanosecond, so it
+           says nothing more
 after      until it was told, from the threat's first act; the middle of them
 in time    in which share it was told before the application acted on a wrong
            message, and before it had been without a message for longer than
@@ -29,8 +37,8 @@ before     whether it acted on a wrong message before anybody was told
 harms      what it suffered, told or not
 stopped    in how many of them a session ended with messages left to be sent
 again      after how many of these the application had a fresh message over a
-           further session, from the threat's first act: the middle of the times,
-           and the longest"""
+           further session, from the threat's first act: the middle of the
+           times, and the longest"""
 IN_SHORT = """\
 without, with  the application's check of number, age and silence
 i              in some, form or identities told the application, which checks
@@ -99,6 +107,7 @@ def whole(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Renderab
 
 def _whole(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iterator[RenderableType]:
     threats = [*(it.id for it in of.threats), NONE]
+    yield Text(f"{ORDER}{LEGEND}\n", style="dim")
     for protocol in protocols:
         yield Text(f"{protocol.name}: what trials came to", style="bold")
         those = [cell for threat in threats for cell in _in_order(cells.get((protocol.id, threat), ()))]
@@ -107,7 +116,7 @@ def _whole(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iterato
         if those and protocol.not_forged:
             named = " and ".join(it.name.lower() for it in of.threats if it.id in FORGED)
             yield Padding(Text(f"{NOT_TRIED} on the way: {named}: {protocol.not_forged}."), (0, 0, 1, 0))
-    yield Text(f"{LEGEND}\n{DISCLAIMER}", style="dim")
+    yield Text(DISCLAIMER, style="dim")
 
 
 def _in_order(cells: Sequence[Cell]) -> list[Cell]:
@@ -131,6 +140,8 @@ def _table(cells: Iterable[Cell], protocol: Protocol) -> Table:
         for outcome in cell.outcomes:
             came, *figures = _outcome(outcome)
             table.add_row(f"  {checked:5}{came}", *figures)
+            if outcome.copies:
+                table.add_row("         not counted", f"{outcome.copies:,}")
             for row in _stops(outcome):
                 table.add_row(*row)
             checked = ""

@@ -9,12 +9,11 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use super::refused::Refused;
 use super::stream::{read_frame, write_frames};
 use super::types::{Channel, NetError};
 use super::wires::{Input, Output};
 use crate::config::Config;
-use crate::frame::Frame;
-use crate::message::Message;
 
 /// Between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -117,13 +116,18 @@ impl Task {
                     // An ICMP error of an earlier datagram comes out here; the next one may arrive.
                     let Ok((bytes, from)) = received else { continue };
                     let octets = &buffer[..bytes];
-                    if fixed.is_none() && self.is_of_the_peer(octets) {
+                    let refused = if fixed.is_none() { Refused::of(octets, &self.config) } else { None };
+                    if fixed.is_none() && refused.is_none() {
                         remote = Some(from);
                     }
-                    // Who is not the peer is not heard, be its octets what they may.
-                    if remote == Some(from)
-                        && self.tell(Input::Frame { channel, octets: octets.to_vec() }).await.is_err()
-                    {
+                    // Who is not the peer is not heard, be its octets what they may. But it may be a peer with other
+                    // codes, which somebody has to be told.
+                    let input = match refused {
+                        _ if remote == Some(from) => Input::Frame { channel, octets: octets.to_vec() },
+                        Some(why) => Input::Refused { channel, why },
+                        None => continue,
+                    };
+                    if self.tell(input).await.is_err() {
                         return;
                     }
                 }
@@ -137,15 +141,6 @@ impl Task {
                 },
             }
         }
-    }
-
-    /// Whether octets are a frame and a message of the peer to this end, by codes and identifications.
-    fn is_of_the_peer(&self, octets: &[u8]) -> bool {
-        let ids = (self.config.remote_id, self.config.local_id);
-        Frame::decode(octets, self.config.check_code)
-            .ok()
-            .and_then(|frame| Message::decode(frame.payload, &self.config.safety_code).ok())
-            .is_some_and(|message| (message.header.sender_id, message.header.receiver_id) == ids)
     }
 
     async fn connect(

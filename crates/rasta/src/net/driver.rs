@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::refused::Refused;
 use super::types::{PortEvent, Report};
 use super::wires::{Command, Input, Output};
 use crate::config::Role;
@@ -28,6 +29,9 @@ pub(super) struct Driver {
     inputs: mpsc::Receiver<Input>,
     outputs: Vec<mpsc::Sender<Output>>,
     up: Vec<bool>,
+    received: Vec<u64>,
+    refused: Refused,
+    sent: Vec<u64>,
     not_sent: Vec<u64>,
     /// Events for which the application has no place yet.
     backlog: VecDeque<PortEvent>,
@@ -54,6 +58,9 @@ impl Driver {
             inputs,
             outputs,
             up: vec![false; channels],
+            received: vec![0; channels],
+            refused: Refused::default(),
+            sent: vec![0; channels],
             not_sent: vec![0; channels],
             backlog: VecDeque::new(),
             parked: None,
@@ -150,7 +157,15 @@ impl Driver {
 
     fn input(&mut self, input: Input) {
         match input {
-            Input::Frame { channel, octets } => self.endpoint.handle(self.now(), channel, &octets),
+            Input::Frame { channel, octets } => {
+                self.received[channel] += 1;
+                let now = self.now();
+                self.taking(|endpoint| endpoint.handle(now, channel, &octets));
+            }
+            Input::Refused { channel, why } => {
+                self.received[channel] += 1;
+                self.refuse(why);
+            }
             Input::Up { channel } => {
                 self.up[channel] = true;
                 self.backlog.push_back(PortEvent::ChannelUp { channel });
@@ -170,7 +185,24 @@ impl Driver {
         if self.open_at.is_some_and(|at| at <= now) {
             self.open();
         }
-        self.endpoint.handle_timeout(now);
+        // What waited for others comes to its turn.
+        self.taking(|endpoint| endpoint.handle_timeout(now));
+    }
+
+    /// Lets the end take what came, and tells what it refused of it.
+    fn taking(&mut self, take: impl FnOnce(&mut Endpoint)) {
+        let before = Refused::by(&self.endpoint);
+        take(&mut self.endpoint);
+        self.refuse(Refused::by(&self.endpoint) - before);
+    }
+
+    /// Counts, and tells of the first and whenever there are twice as many: strangers may send as many as they like.
+    fn refuse(&mut self, more: Refused) {
+        let before = self.refused.frames().checked_ilog2();
+        self.refused += more;
+        if self.refused.frames().checked_ilog2() > before {
+            self.backlog.push_back(PortEvent::Refused(self.refused));
+        }
     }
 
     /// Frames to their channels, events to the backlog, and the message that waits once more.
@@ -184,9 +216,9 @@ impl Driver {
         }
         while let Some(transmit) = self.endpoint.poll_transmit() {
             let output = &self.outputs[transmit.channel];
-            if !self.up[transmit.channel] || output.try_send(Output::Frame(transmit.frame)).is_err() {
-                self.not_sent[transmit.channel] += 1;
-            }
+            let goes = self.up[transmit.channel] && output.try_send(Output::Frame(transmit.frame)).is_ok();
+            let count = if goes { &mut self.sent } else { &mut self.not_sent };
+            count[transmit.channel] += 1;
         }
         while let Some(event) = self.endpoint.poll_event() {
             self.backlog.push_back(PortEvent::Rasta(event));
@@ -200,6 +232,9 @@ impl Driver {
             connection: self.endpoint.connection_report(),
             channels: channels.filter_map(|channel| self.endpoint.channel_report(channel)).collect(),
             frames: self.endpoint.frame_counters(),
+            received: self.received.clone(),
+            refused: self.refused,
+            sent: self.sent.clone(),
             not_sent: self.not_sent.clone(),
             unconfirmed: self.endpoint.unconfirmed(),
         }

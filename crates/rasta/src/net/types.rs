@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
 
+use super::refused::Refused;
 use crate::config::ConfigError;
 use crate::diagnostics::{ChannelReport, ConnectionReport, FrameCounters};
 use crate::endpoint::SendError;
@@ -129,6 +130,9 @@ pub enum PortEvent {
         /// Why, for people.
         why: String,
     },
+    /// Frames came and were not taken: told of the first one, and whenever they are twice as many. Where the two ends
+    /// have different codes or identifications, all of the peer's are among them, and nothing else tells of it.
+    Refused(Refused),
 }
 
 /// All that is counted at a port.
@@ -136,12 +140,18 @@ pub enum PortEvent {
 pub struct Report {
     /// The state of the connection.
     pub state: State,
-    /// Its diagnosis.
+    /// Its diagnosis; the counts of errors are those since it last opened.
     pub connection: ConnectionReport,
-    /// The diagnosis of each channel.
+    /// The diagnosis of each channel: the window so far, which is empty once the connection has ended.
     pub channels: Vec<ChannelReport>,
     /// What the redundancy layer counted.
     pub frames: FrameCounters,
+    /// Frames that came since the port was bound, by channel, refused ones too.
+    pub received: Vec<u64>,
+    /// Frames that were not taken since the port was bound.
+    pub refused: Refused,
+    /// Frames that went to each channel since the port was bound.
+    pub sent: Vec<u64>,
     /// Frames that did not go out, by channel: it was down, or its queue was full.
     pub not_sent: Vec<u64>,
     /// Application messages that the peer has not confirmed.

@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::refused::Refused;
 use super::types::Report;
 use crate::endpoint::SendError;
 
@@ -17,9 +18,22 @@ pub(super) enum Command {
 /// What a channel tells.
 #[derive(Debug)]
 pub(super) enum Input {
-    Frame { channel: usize, octets: Vec<u8> },
-    Up { channel: usize },
-    Down { channel: usize, why: String },
+    Frame {
+        channel: usize,
+        octets: Vec<u8>,
+    },
+    /// A frame of a stranger, and why it is no frame of the peer.
+    Refused {
+        channel: usize,
+        why: Refused,
+    },
+    Up {
+        channel: usize,
+    },
+    Down {
+        channel: usize,
+        why: String,
+    },
 }
 
 /// What a channel is to do.

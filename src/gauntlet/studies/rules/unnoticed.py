@@ -12,6 +12,8 @@ from gauntlet.studies.decide import Context, Decision
 from gauntlet.studies.rules.counted import Counting
 
 KIND = "unnoticed"
+OF_ANOTHER = "of another trial (alike to the nanosecond, so it says nothing more)"
+"""What a copy is, for people."""
 
 
 class Rule(Counting):
@@ -35,7 +37,8 @@ class Rule(Counting):
         said = [row for row in rows if row["verdict"] not in (INVALID, DISTURBED, UNDISTURBED)]
         count = sum(row["distinct"] for row in said)
         unnoticed = sum(row["distinct"] for row in said if self._went_unnoticed(row))
-        left_out = {"invalid": invalid, "copies": sum(row["trials"] for row in said) - count}
+        copies = sum(row["trials"] for row in said) - count
+        left_out = {"invalid": invalid, f"{'copy' if copies == 1 else 'copies'} {OF_ANOTHER}": copies}
         what = f"Trials that {self._nobody} noticed"
         return self.share(context, (unnoticed, count), "trial", what, left_out)
 
