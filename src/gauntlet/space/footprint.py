@@ -205,10 +205,7 @@ def sizes(back_ends: BackEnds = BACK_ENDS) -> pa.Table:
     for size, kind, name in symbols(said):
         found[of_back_end(name, back_ends)]["code_octets" if kind in "tTwW" else "data_octets"] += size
     return pa.Table.from_pylist(
-        [
-            {"back_end": name, **octets, "parts": " ".join(back_ends[name])}
-            for name, octets in found.items()
-        ]
+        [{"back_end": name, **octets, "parts": " ".join(back_ends[name])} for name, octets in found.items()]
     )
 
 
