@@ -44,6 +44,34 @@ def test_what_lies_at_one_place_under_two_names_counts_once() -> None:
     assert footprint.symbols(said) == [(16, "t", "sdls::other"), (255, "r", "<sdls::A as B>::TABLE")]
 
 
+def test_s2n_quic_is_a_part_of_the_rest_but_where_it_is_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is registered stays what it is, and both ways the sizes come to the same sum."""
+    programs(tmp_path, monkeypatch)
+    monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
+    nm = tmp_path / "nm"
+    nm.write_text(
+        "#!/bin/sh\ncat <<'END'\n"
+        "0000000000001000 0000000000000010 t <s2n_quic_transport::Endpoint as core::fmt::Debug>::fmt\n"
+        "0000000000002000 0000000000000020 t s2n_codec::decoder::decode\n"
+        "0000000000003000 0000000000000003 r s2n_quic_core::varint::TABLE\n"
+        "0000000000004000 0000000000000040 t quinn_proto::endpoint::Endpoint::handle\n"
+        "0000000000005000 0000000000000080 t s2n_endpoint::Slot::take\nEND\n"
+    )
+    nm.chmod(0o755)
+
+    def found(back_ends: footprint.BackEnds) -> dict[str, tuple[int, int]]:
+        rows = footprint.sizes(back_ends).to_pylist()
+        assert [row["back_end"] for row in rows] == [*back_ends]
+        sizes = {row["back_end"]: (row["code_octets"], row["data_octets"]) for row in rows}
+        return {name: octets for name, octets in sizes.items() if octets != (0, 0)}
+
+    assert found(footprint.BACK_ENDS) == {"quinn": (64, 0), "rest": (176, 3)}
+    apart = {"quinn": (64, 0), "s2n-quic": (48, 3), "rest": (128, 0)}
+    assert found(footprint.BACK_ENDS_S2N) == apart
+
+
 def valgrind(folder: Path, script: str) -> str:
     """A program in valgrind's place."""
     program = folder / "valgrind"

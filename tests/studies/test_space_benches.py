@@ -1,6 +1,6 @@
 """Benches of a command link: what the programs of flight-links print becomes a row a condition and block."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from gauntlet.benches.contract import Bench
 from gauntlet.benches.parts import Parts
 from gauntlet.benches.registry import BENCHES
 from gauntlet.errors import RunError, UserError
-from gauntlet.space import first_handshakes
+from gauntlet.space import first_handshakes, footprint
 from gauntlet.studies import study
 from gauntlet.studies.registration import Registration
 
@@ -289,6 +289,56 @@ def test_what_is_sent_again_of_0_rtt_is_told_apart_by_what_becomes_of_sessions()
     assert found == {"0-rtt": 0.0, space_attacks.KEPT: 1.0}
 
 
+def test_attacks_on_s2n_quic_are_played_by_stream_and_by_datagram(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With new keys each time; what takes up no sessions has no early messages to send again."""
+    asked: list[list[str]] = []
+    attack = "replay"
+
+    def rows(name: str, words: list[str]) -> pa.Table:
+        asked.append(words)
+        of = {"security": "s2n-stream", "resumption": "none", "outcome": "fails"}
+        return pa.Table.from_pylist([{"attack": attack, **of, "mutual": it} for it in (True, False)])
+
+    monkeypatch.setattr(space_attacks, "rows", rows)
+    monkeypatch.setattr(space_attacks, "machine", dict)
+    bench = space_attacks.S2N_QUIC
+
+    def played() -> pa.Table:
+        return bench.measure(False, 7, told, Parts(tmp_path, {})).table
+
+    found = played()
+    bench.check(found)
+    assert asked == [["attacks", "--security", "s2n-stream", "--security", "s2n-datagram"]] * 3
+    assert [(row["certificates"], row["repetition"], row["succeeds"]) for row in found.to_pylist()] == [
+        (ends, time, 0.0) for time in (1, 2, 3) for ends in ("both ends", "server")
+    ]
+    attack = "replay 0-RTT"
+    with pytest.raises(RunError, match="attack = replay 0-RTT, which its plan does not have"):
+        bench.check(played())
+
+
+def test_instructions_of_s2n_quic_are_counted_beside_those_of_quinn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In the same program, by datagram and by stream, which AWS-LC and ring protect in turn."""
+    asked: list[tuple[str, str]] = []
+
+    def instructions(quick: bool, tell: object, pairs: Sequence[footprint.Pair]) -> pa.Table:
+        asked.extend(pairs)
+        counted = {"what": "message", "payload_octets": 1024, "instructions": 70_000}
+        return pa.Table.from_pylist([{"security": one, "provider": by, **counted} for one, by in pairs])
+
+    monkeypatch.setattr(footprint, "instructions", instructions)
+    monkeypatch.setattr(space_instructions, "facts", dict)
+    monkeypatch.setattr(space_instructions, "machine", dict)
+    bench = space_instructions.S2N_QUIC
+    bench.check(bench.measure(False, 7, told, Parts(tmp_path, {})).table)
+    by_library = [("stream", "aws-lc"), ("stream", "ring"), ("datagram", "aws-lc")]
+    assert asked == 3 * [(f"{name}-{way}", by) for name in ("quic", "s2n") for way, by in by_library]
+
+
 @pytest.mark.parametrize("bench", BENCHES.values(), ids=lambda it: it.name)
 def test_what_a_first_look_measures_is_part_of_the_whole(bench: Bench) -> None:
     for name, values in bench.quick.factors.items():
@@ -455,7 +505,10 @@ def test_handshakes_of_openssl_are_measured_beside_those_of_the_other_libraries(
         ),
         (
             {"rustls": "0.23.46", "openssl": "3.0.19"},
-            [space_memory.BENCH, space_memory.DTLS, space_memory.S2N_QUIC, space_sizes.BENCH],
+            [
+                *(space_memory.BENCH, space_memory.DTLS, space_memory.S2N_QUIC),
+                *(space_sizes.BENCH, space_sizes.S2N_QUIC),
+            ],
             "has OpenSSL in it, which is in every number",
         ),
     ],

@@ -12,6 +12,7 @@ from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import (
     BEYOND,
     BOTH,
+    S2N,
     SECURITIES,
     SERVER,
     certificates,
@@ -113,9 +114,17 @@ BENCH = _bench(
     _plan(SECURITIES, _ATTACKS, ["none", "0-rtt", KEPT]),
 )
 
-DTLS = _bench(
-    "space-attacks-dtls",
-    "Attacks on a command link under DTLS: which succeed.",
-    BEYOND,
-    _plan(BEYOND, [attack for attack in _ATTACKS if attack != _EARLY], ["none"]),
-)
+
+def _later(name: str, under: str, securities: dict[Any, str]) -> Bench:
+    """The bench of what came after the registration and takes up no sessions, so that nothing is early."""
+    return _bench(
+        name,
+        f"Attacks on a command link under {under}: which succeed.",
+        securities,
+        _plan(securities, [attack for attack in _ATTACKS if attack != _EARLY], ["none"]),
+    )
+
+
+DTLS = _later("space-attacks-dtls", "DTLS", BEYOND)
+
+S2N_QUIC = _later("space-attacks-s2n", "QUIC by s2n-quic", S2N)

@@ -5,6 +5,7 @@
 import shutil
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import (
     BEYOND,
     PROVIDERS,
+    QUICS,
     SECURITIES,
     UNDER_RUSTLS,
     facts,
@@ -91,25 +93,36 @@ BENCH = Bench(
     labels={"security": SECURITIES, "provider": PROVIDERS, "work": _WORK},
 )
 
-DTLS = Bench(
-    name="space-instructions-dtls",
-    about="Instructions of a message and of a handshake under DTLS, both ends together.",
-    measures=_MEASURES,
-    full=_plan(values(BEYOND), ["aws-lc"], PAYLOADS),
-    quick=_plan(values(BEYOND), ["aws-lc"], PAYLOADS[-1:]),
-    measure=partial(_measure, footprint.BEYOND),
-    ready=_ready,
-    labels={"security": BEYOND, "provider": PROVIDERS, "work": _WORK},
-)
 
-OPENSSL = Bench(
-    name="space-instructions-openssl",
-    about="Instructions of a message and of a handshake under QUIC by OpenSSL, AWS-LC and ring, both ends "
-    "together.",
-    measures=_MEASURES,
-    full=_plan(["quic-stream"], values(UNDER_RUSTLS), PAYLOADS),
-    quick=_plan(["quic-stream"], values(UNDER_RUSTLS), PAYLOADS[-1:]),
-    measure=partial(_measure, footprint.OPENSSL[1:]),
-    ready=partial(_ready, ready_with_openssl),
-    labels={"security": {"quic-stream": "QUIC stream"}, "provider": UNDER_RUSTLS, "work": _WORK},
+def _later(
+    name: str,
+    under: str,
+    names: dict[Any, str],
+    pairs: Sequence[footprint.Pair],
+    ready: Callable[[], None] = _ready,
+) -> Bench:
+    """The bench of what came after the registration."""
+    providers: list[Factor] = [*dict.fromkeys(provider for _, provider in pairs)]
+    return Bench(
+        name=name,
+        about=f"Instructions of a message and of a handshake under {under}, both ends together.",
+        measures=_MEASURES,
+        full=_plan(values(names), providers, PAYLOADS),
+        quick=_plan(values(names), providers, PAYLOADS[-1:]),
+        measure=partial(_measure, pairs),
+        ready=ready,
+        labels={"security": names, "provider": PROVIDERS | UNDER_RUSTLS, "work": _WORK},
+    )
+
+
+DTLS = _later("space-instructions-dtls", "DTLS", BEYOND, footprint.BEYOND)
+
+S2N_QUIC = _later("space-instructions-s2n", "QUIC by s2n-quic and by quinn", QUICS, footprint.QUICS)
+
+OPENSSL = _later(
+    "space-instructions-openssl",
+    "QUIC by OpenSSL, AWS-LC and ring",
+    {"quic-stream": SECURITIES["quic-stream"]},
+    footprint.OPENSSL[1:],
+    partial(_ready, ready_with_openssl),
 )

@@ -26,6 +26,13 @@ BEYOND: dict[Any, str] = {"dtls": "DTLS 1.3"}
 S2N: dict[Any, str] = {"s2n-stream": "QUIC stream by s2n-quic", "s2n-datagram": "QUIC datagrams by s2n-quic"}
 """A second library of QUIC, which came later still. By quinn are the others."""
 
+QUICS: dict[Any, str] = {
+    "quic-stream": "QUIC stream by quinn",
+    "quic-datagram": "QUIC datagrams by quinn",
+    **S2N,
+}
+"""Both libraries of QUIC, where they stand beside each other."""
+
 PROVIDERS: dict[Any, str] = {"-": "none", "rustcrypto": "RustCrypto", "aws-lc": "AWS-LC", "ring": "ring"}
 """Those of the plans that the study SPACE registered."""
 

@@ -26,7 +26,7 @@ from gauntlet.benches.space_link import (
     BEYOND,
     CIPHERS,
     PROVIDERS,
-    S2N,
+    QUICS,
     SECURITIES,
     UNDER_RUSTLS,
     by,
@@ -77,7 +77,7 @@ _DATAGRAMS = ("sdls-gcm-aws-lc", "quic-datagram", "dtls")
 
 _FULL_DTLS: tuple[Asked, ...] = ((_DATAGRAMS, (128, 1024), (0, 2000), USUAL),)
 
-_LIBRARIES = ("sdls-gcm-aws-lc", "quic-stream", "quic-datagram", *S2N)
+_LIBRARIES = ("sdls-gcm-aws-lc", *QUICS)
 """Both libraries of QUIC, the streams with both libraries of cryptography, and SDLS."""
 
 _S2N_SAMPLES = 10
@@ -355,12 +355,7 @@ S2N_QUIC = _later(
     "and under SDLS.",
     _FULL_S2N,
     {
-        "security": {
-            "sdls-gcm-aws-lc": SECURITIES["sdls-gcm-aws-lc"],
-            "quic-stream": "QUIC stream by quinn",
-            "quic-datagram": "QUIC datagrams by quinn",
-            **S2N,
-        },
+        "security": _named(_LIBRARIES, SECURITIES | QUICS),
         "provider": _named(["aws-lc", "ring"], PROVIDERS),
         "cipher": _named(["aes-256-gcm"], CIPHERS),
     },
@@ -372,7 +367,7 @@ OPENSSL = _later(
     "Computing time of one message under QUIC by OpenSSL, and in the same blocks by AWS-LC and ring.",
     _FULL_OPENSSL,
     {
-        "security": {"quic-stream": "QUIC stream by quinn"},
+        "security": _named(["quic-stream"], QUICS),
         "provider": UNDER_RUSTLS,
         "cipher": _named(["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305"], CIPHERS),
     },

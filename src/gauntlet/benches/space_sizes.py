@@ -1,6 +1,7 @@
 """What each library takes of a program that holds all of them, by its symbols (crate `flight-links`)."""
 
 import shutil
+from functools import partial
 
 import pyarrow as pa
 
@@ -10,7 +11,7 @@ from gauntlet.benches.parts import Parts
 from gauntlet.benches.space_link import machine
 from gauntlet.errors import UserError
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.space.footprint import BACK_ENDS, sizes
+from gauntlet.space.footprint import BACK_ENDS, BACK_ENDS_S2N, BackEnds, sizes
 
 
 def _ready() -> None:
@@ -19,9 +20,9 @@ def _ready() -> None:
         raise UserError("nm is not installed, which tells the sizes of code (Debian: binutils).")
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def _measure(back_ends: BackEnds, quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     tell("Code and data of each library.")
-    found = sizes()
+    found = sizes(back_ends)
     samples = found.append_column(grouped.BLOCK, pa.array([0] * found.num_rows))
     return Measured(table(samples), machine(), {"sizes": samples})
 
@@ -38,28 +39,39 @@ def table(samples: pa.Table, of_each: str = "back_end") -> pa.Table:
     )
 
 
-_PLANNED = Plan({"back_end": list(BACK_ENDS)}, 1)
-"""Once: a program's symbols are the same each time."""
+def _bench(name: str, about: str, back_ends: BackEnds) -> Bench:
+    # Once: a program's symbols are the same each time.
+    plan = Plan({"back_end": [*back_ends]}, 1)
+    return Bench(
+        name=name,
+        about=about,
+        measures=(
+            Kpi("code_bytes", "Code", "kB", 1e-3, False, "Of the symbols of its crates and C functions."),
+            Kpi("data_bytes", "Data", "kB", 1e-3, False, "Of the symbols of its crates and C tables."),
+        ),
+        full=plan,
+        quick=plan,
+        measure=partial(_measure, back_ends),
+        ready=_ready,
+        labels={
+            "back_end": {
+                "aws-lc": "AWS-LC",
+                "ring": "ring",
+                "rustcrypto": "RustCrypto",
+                "restp": "ResTP",
+                "sdls": "SDLS",
+                "rest": "the rest",
+            }
+        },
+    )
 
-BENCH = Bench(
-    name="space-sizes",
-    about="Code and data of each library in the program that holds all securities.",
-    measures=(
-        Kpi("code_bytes", "Code", "kB", 1e-3, False, "Of the symbols of its crates and C functions."),
-        Kpi("data_bytes", "Data", "kB", 1e-3, False, "Of the symbols of its crates and C tables."),
-    ),
-    full=_PLANNED,
-    quick=_PLANNED,
-    measure=_measure,
-    ready=_ready,
-    labels={
-        "back_end": {
-            "aws-lc": "AWS-LC",
-            "ring": "ring",
-            "rustcrypto": "RustCrypto",
-            "restp": "ResTP",
-            "sdls": "SDLS",
-            "rest": "the rest",
-        }
-    },
+
+BENCH = _bench(
+    "space-sizes", "Code and data of each library in the program that holds all securities.", BACK_ENDS
+)
+
+S2N_QUIC = _bench(
+    "space-sizes-s2n",
+    "Code and data of s2n-quic and of each other library in the program that holds all securities.",
+    BACK_ENDS_S2N,
 )

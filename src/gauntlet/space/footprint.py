@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,9 @@ BEYOND: tuple[Pair, ...] = (("dtls", "aws-lc"),)
 
 S2N: tuple[Pair, ...] = (("s2n-stream", "aws-lc"), ("s2n-stream", "ring"), ("s2n-datagram", "aws-lc"))
 """A second library of QUIC. Its first packets and tokens are AWS-LC's work under either provider."""
+
+QUICS: tuple[Pair, ...] = (*(pair for pair in SECURITIES if pair[0].startswith("quic-")), *S2N)
+"""Both libraries of QUIC, in one program."""
 
 OPENSSL: tuple[Pair, ...] = (
     ("none", "aws-lc"),
@@ -80,7 +83,10 @@ PAYLOADS = (64, 1024)
 _NUMBERS = "heap rss pss links messages"
 """With what the names of columns begin that have numbers."""
 
-_BACK_ENDS = {
+BackEnds = Mapping[str, tuple[str, ...]]
+"""The crates of each back end, as symbols name them."""
+
+_BACK_ENDS: BackEnds = {
     "aws-lc": ("aws_lc_rs", "aws_lc_sys", "aws_lc"),
     "ring": ("ring",),
     "rustcrypto": (
@@ -101,7 +107,6 @@ _BACK_ENDS = {
     "restp": ("restp_proto", "snow"),
     "sdls": ("sdls",),
 }
-"""The crates of each, as symbols name them."""
 
 _C_NAMES = {
     "aws-lc": ("aws_lc_", "AWSLC_", "AWS_LC_", "mlk_", "mld_", "Lmlk_", "Lmld_"),
@@ -112,8 +117,25 @@ _C_NAMES = {
 _REST = "rest"
 """Rust's standard library, the program itself, and C functions whose names do not tell their library."""
 
-BACK_ENDS = (*_BACK_ENDS, _REST)
-"""Rows of the table of sizes."""
+BACK_ENDS: BackEnds = {**_BACK_ENDS, _REST: ()}
+"""Rows of the table of sizes that the study SPACE registered."""
+
+BACK_ENDS_S2N: BackEnds = {
+    **_BACK_ENDS,
+    "s2n-quic": (
+        "s2n_quic",
+        "s2n_quic_core",
+        "s2n_quic_crypto",
+        "s2n_quic_platform",
+        "s2n_quic_rustls",
+        "s2n_quic_transport",
+        "s2n_codec",
+    ),
+    _REST: (),
+}
+"""The same with the second library of QUIC, which is a part of the rest there. Its driver (`s2n-endpoint`) is
+a part of the rest here too, as quinn's is.
+"""
 
 
 def memory(quick: bool, tell: Callable[[str], None], pairs: Sequence[Pair]) -> pa.Table:
@@ -173,20 +195,17 @@ def _instructions(valgrind: str, options: list[str], payloads: Sequence[int]) ->
     yield {**name, "what": "handshake", "payload_octets": None, "instructions": counted}
 
 
-def sizes() -> pa.Table:
+def sizes(back_ends: BackEnds = BACK_ENDS) -> pa.Table:
     """Code and data of each back end in the program that holds all of them, by its symbols."""
     tool = shutil.which("nm")
     if tool is None:
         raise UserError("nm is not installed, which tells the sizes of code (Debian: binutils).")
     said = _output([tool, "--print-size", "--demangle", str(program(MEMORY))])[0]
-    found = {name: {"code_octets": 0, "data_octets": 0} for name in BACK_ENDS}
+    found = {name: {"code_octets": 0, "data_octets": 0} for name in back_ends}
     for size, kind, name in symbols(said):
-        found[of_back_end(name)]["code_octets" if kind in "tTwW" else "data_octets"] += size
+        found[of_back_end(name, back_ends)]["code_octets" if kind in "tTwW" else "data_octets"] += size
     return pa.Table.from_pylist(
-        [
-            {"back_end": name, **octets, "parts": " ".join(_BACK_ENDS.get(name, ()))}
-            for name, octets in found.items()
-        ]
+        [{"back_end": name, **octets, "parts": " ".join(back_ends[name])} for name, octets in found.items()]
     )
 
 
@@ -202,11 +221,11 @@ def symbols(said: str) -> list[tuple[int, str, str]]:
     return list(found.values())
 
 
-def of_back_end(symbol: str) -> str:
+def of_back_end(symbol: str, back_ends: BackEnds = BACK_ENDS) -> str:
     """The back end whose crate a symbol names first: `<quinn_proto::x as core::y>::z` is quinn's."""
     first = re.match(r"[<&*(\[ ]*(?:mut |dyn )?([A-Za-z]\w*)", symbol)
     crate = first[1] if first else ""
-    for back_end, crates in _BACK_ENDS.items():
+    for back_end, crates in back_ends.items():
         if crate in crates or crate.startswith(_C_NAMES.get(back_end, ())):
             return back_end
     return _REST

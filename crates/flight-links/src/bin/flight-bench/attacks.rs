@@ -59,7 +59,11 @@ mod tests {
             assert_eq!(kept(Attack::Replay, security), [], "{security}");
             assert_eq!(terms(Attack::Replay, security).len(), 3, "{security}");
         }
-        assert_eq!(kept(Attack::ReplayEarly, Security::Dtls), []);
+        for security in [Security::Dtls, Security::S2nStream, Security::S2nDatagram] {
+            assert_eq!(kept(Attack::ReplayEarly, security), [], "{security}");
+            let both: Vec<_> = terms(Attack::Replay, security).iter().map(|(it, _)| it.mutual).collect();
+            assert_eq!(both, [true, false], "{security}: it takes up no sessions");
+        }
         assert_eq!(kept(Attack::ReplayEarly, Security::SdlsGcm), []);
     }
 }
