@@ -362,6 +362,31 @@ def test_the_page_has_the_other_processors() -> None:
     assert f"x86-64 {code} (most of it AES-GCM for AVX-512), {message} and {handshake} million" in PAGE
 
 
+def test_the_page_has_instructions_sizes_and_attacks_of_s2n_quic() -> None:
+    def beside(work: str, way: str) -> str:
+        s2n, quinn = (
+            mean("instructions-s2n", "instructions", security=it, provider="aws-lc", work=work)
+            for it in (f"s2n-{way}", f"quic-{way}")
+        )
+        return f"{s2n / quinn:.2f}"
+
+    message = [beside("message-1024", it) for it in ("stream", "datagram")]
+    assert f"takes {message[0]} times quinn's by stream and {message[1]} by datagram" in PAGE
+    assert f"a handshake {beside('handshake', 'stream')} (`instructions-s2n`" in PAGE
+    code = [mean("sizes-s2n", "code_bytes", back_end=it) / 1e3 for it in ("s2n-quic", "quinn")]
+    assert f"are {code[0]:.0f} kB of code beside quinn's {code[1]:.0f}" in PAGE
+    came = {
+        bench: {
+            (it["attack"], it["certificates"], it["security"].split("-")[1]): it["succeeds"]
+            for it in SUMMARY.flows(bench).to_pylist()
+            if it["security"].startswith(library) and it["resumption"] == "none"
+        }
+        for bench, library in (("attacks-s2n", "s2n-"), ("attacks", "quic-"))
+    }
+    assert len({attack for attack, *_ in came["attacks-s2n"]}) == 8
+    assert came["attacks-s2n"].items() <= came["attacks"].items()
+
+
 def test_figures_of_chapter_4_stand_by_the_method_and_corrected() -> None:
     for figure in RAW["figure"]:
         if figure["key"] in ("4.1", "4.2", "4.3"):
