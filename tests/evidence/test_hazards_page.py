@@ -1,4 +1,4 @@
-"""The page's numbers of hazards, and those played beside the study, are what the commands said when they were played.
+"""The page's numbers of hazards, and those played beside the study, are what was found when they were played.
 
 `kept/hazards.json` is `gauntlet evidence hazards results/hazard-* --json`; the two others are the trials of
 experiments that no claim rests on, counted as in a summary (`gauntlet.studies.trialled`).
