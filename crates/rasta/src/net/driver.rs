@@ -193,7 +193,7 @@ impl Driver {
     fn taking(&mut self, take: impl FnOnce(&mut Endpoint)) {
         let before = Refused::by(&self.endpoint);
         take(&mut self.endpoint);
-        self.refuse(Refused::by(&self.endpoint) - before);
+        self.refuse(Refused::by(&self.endpoint).since(before));
     }
 
     /// Counts, and tells of the first and whenever there are twice as many: strangers may send as many as they like.

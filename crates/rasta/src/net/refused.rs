@@ -1,6 +1,6 @@
 //! Frames that came and were not taken.
 
-use std::ops::{AddAssign, Sub};
+use std::ops::AddAssign;
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
@@ -51,6 +51,17 @@ impl Refused {
         }
     }
 
+    /// What came to it since `before`; where an end has begun to count anew in between, what it has.
+    pub(super) fn since(self, before: Self) -> Self {
+        let more = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);
+        Self {
+            malformed: more(self.malformed, before.malformed),
+            check_code: more(self.check_code, before.check_code),
+            safety_code: more(self.safety_code, before.safety_code),
+            address: more(self.address, before.address),
+        }
+    }
+
     /// Each count with its name, in a fixed order.
     #[must_use]
     pub const fn named(&self) -> [(&'static str, u64); 4] {
@@ -78,15 +89,14 @@ impl AddAssign for Refused {
     }
 }
 
-impl Sub for Refused {
-    type Output = Self;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn sub(self, before: Self) -> Self {
-        Self {
-            malformed: self.malformed - before.malformed,
-            check_code: self.check_code - before.check_code,
-            safety_code: self.safety_code - before.safety_code,
-            address: self.address - before.address,
-        }
+    #[test]
+    fn an_end_that_counts_anew_has_refused_what_it_has() {
+        let counted = |safety_code, check_code| Refused { safety_code, check_code, ..Refused::default() };
+        assert_eq!(counted(5, 4).since(counted(2, 4)), counted(3, 0));
+        assert_eq!(counted(1, 4).since(counted(5, 2)), counted(1, 2), "errors anew, frames not");
     }
 }
