@@ -27,7 +27,7 @@ _STEP = b"Trace "
 """With what qemu begins the line of a translated block, of one instruction each here."""
 
 READ_OCTETS = 1 << 20
-"""Of what qemu says, at once: a whole run says gigabytes."""
+"""So much of what qemu says is read at once."""
 
 
 @dataclass(frozen=True)
