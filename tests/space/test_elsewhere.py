@@ -59,10 +59,18 @@ def test_the_probe_compiles_and_what_it_seals_and_signs_comes_out(tmp_path: Path
 
 
 def test_a_line_of_a_block_is_an_instruction(tmp_path: Path) -> None:
-    """Where its name is cut by the end of what is read at once, too."""
     script = "yes 'Trace 0: 0x7f0 [0/1/2/3] ' | head -70000 >&2; echo 'cpu 7 Tracing' >&2"
     found = elsewhere.instructions(emulator(tmp_path, script), tmp_path / "probe", ["handshake", "1"])
     assert found == 70_000
+
+
+@pytest.mark.parametrize("before", range(len("Trace ") + 1))
+def test_a_name_that_two_reads_have_parts_of_counts_once(tmp_path: Path, before: int) -> None:
+    """The first read ends so many octets behind the beginning of the second line."""
+    first = f"Trace {'0' * (elsewhere.READ_OCTETS - before - len('Trace ') - 1)}\n"
+    (tmp_path / "said").write_text(f"{first}Trace 1\nTrace 2\n")
+    read = emulator(tmp_path, f"cat {tmp_path}/said >&2")
+    assert elsewhere.instructions(read, tmp_path / "probe", ["handshake", "1"]) == 3
 
 
 @pytest.mark.parametrize("script", ["echo 'Trace 0: ' >&2; exit 3", "exit 0"])
@@ -78,8 +86,11 @@ def test_a_newer_emulator_has_another_word_for_one_at_a_time(tmp_path: Path) -> 
 
 
 def test_symbols_of_the_library_count_and_those_around_it_do_not(tmp_path: Path) -> None:
-    archive = "a.o:\n0000 T seal\n0000 r table\n0000 t helper.part.0\n"
-    linked = "1000 0010 T seal\n1800 00ff r table\n1900 0004 t helper.part.0\n2000 0500 T main\n"
+    archive = "a.o:\n0000 T seal\n0000 r table\n0000 t helper.part.0\n0000 W replaced\n0000 B kept\n"
+    linked = (
+        "1000 0010 T seal\n1800 00ff r table\n1900 0004 t helper.part.0\n1a00 0100 W replaced\n"
+        "1c00 1000 B kept\n2000 0500 T main\n"
+    )
     (tmp_path / "archive").write_text(archive)
     (tmp_path / "linked").write_text(linked)
     program(
@@ -87,7 +98,7 @@ def test_symbols_of_the_library_count_and_those_around_it_do_not(tmp_path: Path)
         f"case $1 in --defined-only) cat {tmp_path}/archive;; *) cat {tmp_path}/linked;; esac",
     )
     arm = replace(ARM, tools=str(tmp_path / "arm"))
-    assert elsewhere.size(arm, tmp_path / "probe") == {"code_octets": 20, "data_octets": 255}
+    assert elsewhere.size(arm, tmp_path / "probe") == {"code_octets": 0x114, "data_octets": 0x10FF}
     (tmp_path / "archive").write_text("a.o:\n0000 T open\n")
     with pytest.raises(RunError, match="has nothing of"):
         elsewhere.size(arm, tmp_path / "probe")

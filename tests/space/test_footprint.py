@@ -57,7 +57,8 @@ def test_s2n_quic_is_a_part_of_the_rest_but_where_it_is_told_apart(
         "0000000000002000 0000000000000020 t s2n_codec::decoder::decode\n"
         "0000000000003000 0000000000000003 r s2n_quic_core::varint::TABLE\n"
         "0000000000004000 0000000000000040 t quinn_proto::endpoint::Endpoint::handle\n"
-        "0000000000005000 0000000000000080 t s2n_endpoint::Slot::take\nEND\n"
+        "0000000000005000 0000000000000080 t s2n_endpoint::Slot::take\n"
+        "0000000000006000 0000000000000100 W sdls::frame::Frame::checksum\nEND\n"
     )
     nm.chmod(0o755)
 
@@ -67,8 +68,8 @@ def test_s2n_quic_is_a_part_of_the_rest_but_where_it_is_told_apart(
         sizes = {row["back_end"]: (row["code_octets"], row["data_octets"]) for row in rows}
         return {name: octets for name, octets in sizes.items() if octets != (0, 0)}
 
-    assert found(footprint.BACK_ENDS) == {"quinn": (64, 0), "rest": (176, 3)}
-    apart = {"quinn": (64, 0), "s2n-quic": (48, 3), "rest": (128, 0)}
+    assert found(footprint.BACK_ENDS) == {"quinn": (64, 0), "sdls": (256, 0), "rest": (176, 3)}
+    apart = {"quinn": (64, 0), "sdls": (256, 0), "s2n-quic": (48, 3), "rest": (128, 0)}
     assert found(footprint.BACK_ENDS_S2N) == apart
 
 
@@ -162,24 +163,60 @@ def test_massif_tells_the_peak_of_the_work_to_the_octet(
     assert footprint._massif(str(shutil.which("valgrind")), []) == 30_000
 
 
-def test_a_further_link_is_the_slope_of_the_peak_with_c(
+OPTIONS = """links=1 messages=1 payload=128
+while [ $# -gt 1 ]; do case $1 in
+--security) security=$2;; --provider) provider=$2;;
+--links) links=$2;; --messages) messages=$2;; --payload) payload=$2;;
+esac; shift; done
+"""
+"""What a program was told."""
+
+
+def test_a_further_link_is_the_slope_of_resident_set_and_of_the_peak_with_c(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program and a massif of which one link takes 1,000 octets and each further one 64."""
+    """One link takes 8,000 octets of the resident set and 1,000 of the heap, each further one 48 and 64."""
     programs(tmp_path, monkeypatch)
     (tmp_path / "flight-memory").write_text(
-        "#!/bin/sh\necho security,provider,links,heap_before,heap_peak,rss_peak,pss\n"
-        "echo none,-,1,300,900,8000,7000\n"
+        f"#!/bin/sh\n{OPTIONS}echo security,provider,links,heap_before,heap_peak,rss_peak,pss\n"
+        "echo none,-,$links,300,900,$((8000 + 48 * (links - 1))),7000\n"
     )
     monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
     valgrind(
         tmp_path,
-        f"{MASSIF}while [ $# -gt 1 ]; do case $1 in --links) links=$2;; esac; shift; done\n"
-        f'echo "mem_heap_B=$(({MARK} + 1300 + 64 * (links - 1)))" > "$out"\n{said(MARK + 300)}',
+        f'{MASSIF}{OPTIONS}echo "mem_heap_B=$(({MARK} + 1300 + 64 * (links - 1)))" > "$out"\n'
+        f"{said(MARK + 300)}",
     )
     (row,) = footprint.memory(False, print, [("none", "aws-lc")]).to_pylist()
     assert (row["heap_peak_with_c"], row["heap_a_further_link_with_c"]) == (1000, 64)
-    assert (row["heap_before"], row["pss"], row["rss_a_further_link"]) == (300, 7000, 0)
+    assert (row["heap_before"], row["pss"]) == (300, 7000)
+    assert (row["rss_peak"], row["rss_a_further_link"]) == (8000, 48)
+
+
+def test_messages_and_handshakes_are_the_slopes_of_their_instructions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run takes 500,000 instructions, a link 90,000, and a message 700 and two for each octet."""
+    programs(tmp_path, monkeypatch)
+    monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
+    valgrind(
+        tmp_path,
+        f"{OPTIONS}echo security,provider; echo $security,$provider\n"
+        "all=$((500000 + 90000 * links + (700 + 2 * payload) * messages))\n"
+        "echo '==1== Collected :' $all >&2",
+    )
+
+    def counted(quick: bool) -> list[tuple[object, ...]]:
+        pairs = [("sdls-gcm", "aws-lc"), ("none", "aws-lc"), ("tls", "aws-lc")]
+        return [tuple(row.values()) for row in footprint.instructions(quick, print, pairs).to_pylist()]
+
+    each = {
+        security: [(security, "aws-lc", "message", octets, 700 + 2 * octets) for octets in (64, 1024)]
+        for security in ("sdls-gcm", "none", "tls")
+    }
+    handshake = ("tls", "aws-lc", "handshake", None, 90_000)
+    assert counted(False) == [*each["sdls-gcm"], *each["none"], *each["tls"], handshake]
+    assert counted(True) == [each["sdls-gcm"][1], each["none"][1], each["tls"][1], handshake]
 
 
 def test_what_is_measured_reads_certificates_that_another_process_made(

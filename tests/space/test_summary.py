@@ -84,3 +84,10 @@ def test_a_handshake_is_worth_as_many_messages_as_cost_the_same() -> None:
 def test_a_ratio_has_an_interval_of_both_its_parts() -> None:
     low, value, high = summary.ratio(np.array([2.0, 4.0]), np.array([1.0]))
     assert (low, value, high) == (2, 3, 4)
+
+
+def test_a_ratio_is_one_of_means_in_its_interval_too() -> None:
+    """Of five blocks that are drawn, at most three are the slow one in 97.5 % of all draws."""
+    one_slow = np.array([1.0, 1.0, 1.0, 1.0, 6.0])
+    assert summary.ratio(one_slow, np.array([1.0])) == pytest.approx((1, 2, 4))
+    assert summary.ratio(np.array([4.0]), one_slow) == pytest.approx((1, 2, 4))

@@ -477,7 +477,7 @@ def test_the_guide_to_a_command_link_has_the_times_of_the_summary(words: str, of
     assert said == pytest.approx(found, rel=1 / 6)
 
 
-def test_the_guide_has_the_times_of_the_later_bench_and_of_the_longest_frame() -> None:
+def test_the_guide_has_the_times_of_the_later_bench() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
     cold, warm = (
         [f"{it:.{digits}f}" for of in (SDLS, STREAM) for it in times(of, rest, benches=["frames"])]
@@ -485,5 +485,17 @@ def test_the_guide_has_the_times_of_the_later_bench_and_of_the_longest_frame() -
     )
     after, without = (", ".join(it[:3]) for it in (cold, warm))
     assert f"took {after} and {cold[3]} µs after a rest, and {without} and {warm[3]} without" in guide
-    write, read = ratios(STREAM, WARM, 978, benches=["frames"])
-    assert f"{write:.1f} times (to write) and {read:.1f} (to read) at 978" in guide
+
+
+def test_the_guide_has_the_ratios_of_one_frame_and_of_two() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
+    short, middle, two = (
+        [span(ratios(STREAM, rest, size) + ratios(DATAGRAM, rest, size)) for rest in (WARM, COLD)]
+        for size in (128, 512, 1024)
+    )
+    assert f"at 128 octets {short[0]} times without a rest and {short[1]} after one" in guide
+    assert f"{middle[0]} at 512 octets (after one {middle[1]})" in guide
+    (write, read), longest = (ratios(STREAM, rest, 978, benches=["frames"]) for rest in (WARM, COLD))
+    assert f"{write:.1f} times (to write) and {read:.1f} (to read) without a rest" in guide
+    assert f"without a rest, {longest[0]:.1f} and {longest[1]:.1f} after one" in guide
+    assert f"without a rest: {two[0]} times; after one it takes {two[1]}." in guide

@@ -26,6 +26,9 @@ Tell = Callable[[str], None]
 _STEP = b"Trace "
 """With what qemu begins the line of a translated block, of one instruction each here."""
 
+READ_OCTETS = 1 << 20
+"""So much of what qemu says is read at once."""
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -167,7 +170,7 @@ def instructions(architecture: Architecture, program: Path, words: Sequence[str]
     count, tail = 0, b""
     with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
         assert running.stderr is not None
-        for chunk in iter(partial(running.stderr.read, 1 << 20), b""):
+        for chunk in iter(partial(running.stderr.read, READ_OCTETS), b""):
             said = tail + chunk
             count += said.count(_STEP)
             # Too short for a whole one.
