@@ -134,3 +134,6 @@ def test_each_message_has_its_fate() -> None:
     assert (found[1].by, found[1].signalled_s) == (None, None)
     assert (found[3].by, found[3].signalled_s) == ("application", 3.2)
     assert found[4].accepted_s is None and found[2].accepted_s == 2.9
+    # A changed one was acted on in its place.
+    assert found[3].accepted_s is None and found[3].wrong_accepted_s == 3.1
+    assert found[2].wrong_accepted_s is None

@@ -72,9 +72,10 @@ def _as_data(trial: "Harmed") -> dict[str, Any]:
 
 def _fate(it: "Fate") -> str:
     """What became of a message, in words."""
-    acted = "never acted on" if it.accepted_s is None else f"acted on at {it.accepted_s:.2f} s"
+    times = ((it.accepted_s, "acted on"), (it.wrong_accepted_s, "a wrong one in its place acted on"))
+    acted = [f"{words} at {time_s:.2f} s" for time_s, words in times if time_s is not None]
     told = "nobody told" if it.signalled_s is None else f"told by {it.by} at {it.signalled_s:.2f} s"
-    return f"message {it.number + 1}, sent at {it.sent_s:.2f} s: {', '.join(it.fates)}; {acted}; {told}"
+    return f"message {it.number + 1}, sent at {it.sent_s:.2f} s: {', '.join(it.fates)}; {', '.join(acted) or 'never acted on'}; {told}"
 
 
 @evidence.command(short_help="Make a pack from results.")
@@ -184,7 +185,8 @@ def verify(
         }
         click.echo(f"{pack} {found.outcome}: {words[found.outcome]}.")
         click.echo(f"Tree hash: {found.tree_sha256}")
-        if tree is None:
+        # One that does not hold may well bear the hash of the pack that it was.
+        if tree is None and found.outcome != NOT:
             click.echo("Compare it with the one that the builder told you, or give it with --tree.")
     return {HOLDS: 0, IN_PART: EXIT_IN_PART, NOT: EXIT_FAILED}[found.outcome]
 

@@ -16,7 +16,9 @@ class Fate:
     """`once` alone, or what went wrong: repeated, missing, out of order, changed, foreign, late. Refused ones
     are told too: what came is one thing, what the application made of it another."""
     accepted_s: float | None
-    """When the application first acted on it; None: never."""
+    """When the application first acted on it as it was sent; None: never."""
+    wrong_accepted_s: float | None
+    """When it first acted on a changed or foreign one with its number; None: never."""
     by: str | None
     """Who was told first from its sending on, if something went wrong: application or transport."""
     signalled_s: float | None
@@ -32,7 +34,10 @@ def _fate(course: Course, number: int) -> Fate:
     sent_ns = course.sent_ns[number]
     bearing = [event for event in course.events if event.event == "message" and event.number == number]
     came = [event for event in bearing if event.genuine]
-    accepted = next((event for event in came if event.accepted), None)
+    accepted, wrong = (
+        next((event.t_ns / 1e9 for event in those if event.accepted), None)
+        for those in (came, [event for event in bearing if not event.genuine])
+    )
     found = []
     if not came:
         found.append("missing")
@@ -56,7 +61,8 @@ def _fate(course: Course, number: int) -> Fate:
         number,
         sent_ns / 1e9,
         tuple(found) or ("once",),
-        accepted.t_ns / 1e9 if accepted else None,
+        accepted,
+        wrong,
         signal.by if signal else None,
         signal.t_ns / 1e9 if signal else None,
     )
