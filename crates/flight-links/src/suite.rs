@@ -8,14 +8,29 @@ use crate::openssl;
 
 /// A choice that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("«{given}» is no {axis}: {known}")]
+#[error("«{given}» is no {axis}{meant}: {known}")]
 pub struct Unknown {
     /// What was asked for.
     pub axis: &'static str,
     /// What was given.
     pub given: String,
+    /// A question in brackets, where what was given is how names begin.
+    pub meant: String,
     /// What there is.
     pub known: String,
+}
+
+impl Unknown {
+    /// For an axis with these names.
+    pub(crate) fn new(axis: &'static str, given: &str, names: &[&str]) -> Self {
+        let begins = |name: &&&str| name.strip_prefix(given).is_some_and(|rest| rest.starts_with('-'));
+        let near: Vec<_> = names.iter().filter(begins).copied().collect();
+        let meant = match near[..] {
+            [] => String::new(),
+            _ => format!(" (did you mean {}?)", near.join(" or ")),
+        };
+        Self { axis, given: given.to_owned(), meant, known: names.join(", ") }
+    }
 }
 
 /// An axis of choices, each with its name.
@@ -50,10 +65,9 @@ macro_rules! axis {
             type Err = $crate::suite::Unknown;
 
             fn from_str(text: &str) -> Result<Self, $crate::suite::Unknown> {
-                Self::ALL.iter().copied().find(|choice| choice.name() == text).ok_or_else(|| $crate::suite::Unknown {
-                    axis: $axis,
-                    given: text.to_owned(),
-                    known: Self::ALL.iter().map(|choice| choice.name()).collect::<Vec<_>>().join(", "),
+                Self::ALL.iter().copied().find(|choice| choice.name() == text).ok_or_else(|| {
+                    let names: Vec<_> = Self::ALL.iter().map(|choice| choice.name()).collect();
+                    $crate::suite::Unknown::new($axis, text, &names)
                 })
             }
         }
@@ -236,8 +250,8 @@ pub enum Unsupported {
     },
     /// OpenSSL is not compiled in.
     #[error(
-        "openssl is not compiled in: cargo build -p flight-links --features openssl, with OpenSSL's headers (Debian: \
-         libssl-dev, pkg-config)"
+        "openssl is not compiled in: cargo build --profile measure -p flight-links --features openssl --target-dir \
+         target/openssl, with OpenSSL's headers (Debian: libssl-dev, pkg-config)"
     )]
     OpenSslAbsent,
     /// OpenSSL of the system has no such group yet.

@@ -123,6 +123,9 @@ fn what_has_no_certificates_needs_none() {
 #[cfg(not(feature = "openssl"))]
 #[test]
 fn a_library_that_is_not_compiled_in_is_refused_by_a_sentence() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/secure-my-command-link.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let command = guide.lines().find(|line| line.contains("--features openssl")).expect("its command");
     let path = credentials("absent", "ed25519");
     let path_text = path.to_str().expect("text");
     for (program, words) in [
@@ -133,11 +136,64 @@ fn a_library_that_is_not_compiled_in_is_refused_by_a_sentence() {
     ] {
         let refused = run(program, &[words, &["--provider", "openssl"][..]].concat());
         let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(
-            said.contains("openssl is not compiled in: cargo build -p flight-links --features openssl"),
-            "{said}"
-        );
+        assert!(said.contains(&format!("openssl is not compiled in: {}, with", command.trim())), "{said}");
         assert!(!refused.status.success() && refused.stdout.is_empty());
     }
     std::fs::remove_file(path).expect("it is there");
+}
+
+#[test]
+fn a_length_is_refused_once_and_is_a_mistake_if_no_security_takes_it() {
+    let words = [
+        "messages",
+        "--quick",
+        "--payload",
+        "1786",
+        "--gap",
+        "0",
+        "--samples",
+        "1",
+        "--security",
+        "quic-datagram",
+    ];
+    let refused = run(BENCH, &words);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success());
+    assert!(
+        said.ends_with(
+            "flight-bench: nothing was measured: the messages fit no security that was to be measured\n"
+        ),
+        "{said}"
+    );
+    let about = "flight-bench: quic-datagram: 1786 octets are refused: they do not fit\n";
+    assert_eq!(said.matches(about).count(), 1, "{said}");
+    // Where another takes it, that is measured.
+    let both = run(BENCH, &[&words[..], &["--security", "sdls-gcm"]].concat());
+    assert!(both.status.success() && String::from_utf8_lossy(&both.stdout).lines().count() == 11);
+}
+
+#[test]
+fn a_name_that_only_begins_is_refused_with_those_that_begin_so() {
+    let of = |security| {
+        let refused = run(BENCH, &["attacks", "--security", security]);
+        assert!(!refused.status.success());
+        String::from_utf8(refused.stderr).expect("text")
+    };
+    let said = of("quic");
+    assert!(
+        said.contains("«quic» is no security (did you mean quic-stream or quic-datagram?): none, "),
+        "{said}"
+    );
+    let said = of("ipsec");
+    assert!(said.contains("«ipsec» is no security: none, "), "{said}");
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_program_without_a_word() {
+    for words in ["about", "refusals", "credentials"] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let ended = Command::new(BENCH).arg(words).stdout(writer).output().expect("it can be started");
+        assert_eq!((String::from_utf8_lossy(&ended.stderr).as_ref(), ended.status.code()), ("", Some(141)));
+    }
 }

@@ -176,6 +176,35 @@ fn what_an_attacker_sends_is_refused_and_counted_by_kind() {
 }
 
 #[test]
+fn a_refusal_says_what_a_user_can_look_for() {
+    let reason = |link: &mut Link, datagram: &[u8]| link.process(datagram, NOW).unwrap_err().reason;
+    for algorithm in BOTH {
+        let (mut ground, mut space) = ends(algorithm);
+        let up = apply(&mut ground, &data(64)).remove(0);
+        let down = apply(&mut space, &packet(1, 64)).remove(0);
+        process(&mut space, std::slice::from_ref(&up));
+        assert_eq!(
+            reason(&mut space, &up),
+            "the number of a frame under security association 1 was used before, or is too old"
+        );
+        // Whole messages may have been sent without security; nothing else is asked about.
+        let asked = "is it sent without --security?";
+        for (taker, plain) in
+            [(End::Space, data(64)), (End::Space, packet(2, 64)), (End::Ground, packet(2, 64))]
+        {
+            let link = if taker == End::Space { &mut space } else { &mut ground };
+            assert!(reason(link, &plain).ends_with(asked));
+            for part in [&plain[1..], &plain[..plain.len() - 1], &[&plain[..], &[0]].concat()] {
+                assert!(!reason(link, part).contains(asked));
+            }
+        }
+        for (link, other) in [(&mut space, &down), (&mut ground, &up)] {
+            assert!(!reason(link, other).contains(asked));
+        }
+    }
+}
+
+#[test]
 fn ends_with_other_keys_or_algorithms_refuse_each_other() {
     let other = SdlsConfig::new(Algorithm::Gcm, Keys { up: [3; 32], down: [4; 32] });
     let mut space = end(End::Space, &other);

@@ -87,7 +87,15 @@ fn keys(name: &str, up: &str, down: &str) -> String {
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join(name);
     std::fs::write(&path, format!("up {}\ndown {}\n", up.repeat(32), down.repeat(32))).expect("a file");
+    #[cfg(unix)]
+    mode(&path, 0o600);
     path.display().to_string()
+}
+
+#[cfg(unix)]
+fn mode(path: impl AsRef<std::path::Path>, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a file of our own");
 }
 
 /// A benchmark's JSON.
@@ -168,7 +176,9 @@ fn sdls_protects_the_node_s_link_and_shuts_others_out() {
             let said = refused(GROUND, &[&echo[..], &quick, other].concat());
             assert!(said.contains("no housekeeping of CI_LAB came within 300 ms"), "{said}");
         }
+        assert_eq!(node.bound["security"], security);
         let told = node.told();
+        assert!(told.contains("is it sent without --security? (frame-length-field: 1 so far)"), "{told}");
         assert!(told.contains("does not hold (mac: 1 so far)"), "{told}");
     }
 }
@@ -206,7 +216,50 @@ fn a_gateway_secures_a_node_that_knows_nothing_of_it() {
     // A plain command does not get through.
     let said = refused(GROUND, &[&echo[..], &["--wait", "300ms"]].concat());
     assert!(said.contains("no housekeeping"), "{said}");
-    assert!(gateway.told().contains("1 so far"));
+    let told = gateway.told();
+    assert!(told.contains("is it sent without --security? (frame-length-field: 1 so far)"), "{told}");
+    assert!(!told.contains("warning"), "{told}");
+}
+
+#[test]
+fn a_gateway_without_security_is_one_that_was_asked_for_by_name_and_says_so() {
+    let arguments = ["--ground=127.0.0.1:0", "--telemetry=127.0.0.1:0", "--security", "none"];
+    let gateway = Running::start(GATEWAY, &arguments);
+    assert_eq!(gateway.bound["security"], "none");
+    let told = gateway.told();
+    assert!(told.starts_with("flight-gateway: warning: --security none protects nothing"), "{told}");
+}
+
+#[test]
+fn the_first_line_names_the_security() {
+    let file = keys("first-line", "01", "02");
+    let protection = ["--security", "sdls-cmac", "--keys", &file];
+    for (program, arguments, security) in [
+        (NODE, &["--commands=127.0.0.1:0"][..], &[][..]),
+        (NODE, &["--commands=127.0.0.1:0"], &protection),
+        (GATEWAY, &["--ground=127.0.0.1:0", "--telemetry=127.0.0.1:0"], &protection),
+    ] {
+        let mut child = command(program, &[arguments, security].concat()).spawn().expect("the program runs");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("text");
+        child.kill().and_then(|()| child.wait()).expect("it runs");
+        let name = security.get(1).unwrap_or(&"none");
+        assert!(line.ends_with(&format!("; security: {name}\n")), "{line}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn keys_that_every_user_can_read_are_told() {
+    let file = keys("open", "01", "02");
+    for (open, told) in [(0o644, true), (0o640, false)] {
+        mode(&file, open);
+        let node = Running::start(NODE, &["--commands=127.0.0.1:0", "--security=sdls-gcm", "--keys", &file]);
+        let warning = format!(
+            "flight-node: warning: every user of this machine can read the keys in {file}: chmod 600 {file}\n"
+        );
+        assert_eq!(node.told(), if told { warning } else { String::new() });
+    }
 }
 
 #[test]
@@ -235,7 +288,7 @@ fn the_node_answers_any_ground_system_octet_by_octet() {
 #[test]
 fn mistakes_get_one_sentence() {
     let file = keys("mistakes", "01", "01");
-    let cases: [(&str, &[&str], &str); 9] = [
+    let cases: [(&str, &[&str], &str); 11] = [
         (GROUND, &["echo", "--octets", "11"], "the payload of an echo has 12 octets or more, not 11"),
         (GROUND, &["echo", "-n", "0"], "a benchmark has one message and one payload size or more"),
         (GROUND, &["echo", "--gap", "5"], "«5» is no time: a number with us, ms or s behind it"),
@@ -244,6 +297,8 @@ fn mistakes_get_one_sentence() {
         (NODE, &["--keys", &file], "--keys is of no use without --security"),
         (NODE, &["--security", "sdls-cmac", "--keys", &file], "both directions have the same key"),
         (NODE, &["--payload", "2"], "a payload of the Benchmark module has 4 to 65526 octets, not 2"),
+        (GATEWAY, &[], "name what protects the link: --security sdls-gcm or sdls-cmac, with --keys FILE"),
+        (GATEWAY, &["--keys", &file], "name what protects the link"),
         (GATEWAY, &["--telemetry", "0.0.0.0:0"], "TO_LAB needs an IPv4 address to send to"),
     ];
     for (program, arguments, says) in cases {
@@ -264,7 +319,7 @@ fn mistakes_get_one_sentence() {
 fn help_shows_how() {
     for (program, parts) in [
         (NODE, ["Examples:", "flight-ground echo", "--security sdls-gcm --keys keys"]),
-        (GROUND, ["Examples:", "--octets 64,512 --gap 1ms,500ms", "flight-ground series"]),
+        (GROUND, ["[default: 128,256,512]", "--octets 64,512 --gap 1ms,500ms", "flight-ground series"]),
         (GATEWAY, ["Examples:", "flight-gateway --security sdls-gcm", "--commands 10.0.0.2:1234"]),
     ] {
         let help = String::from_utf8(output(program, &["--help"]).stdout).expect("text");

@@ -4,7 +4,7 @@
 use sdls::channel::ChannelId;
 use sdls::crypto::Algorithm;
 use sdls::frame::{TcFrame, TcParameters, TcService, TransferFrame};
-use sdls::security::{KeyKind, SaError, SaParameters, Security, Service};
+use sdls::security::{KeyKind, ProcessError, SaError, SaParameters, Security, Service};
 
 fn gcm() -> SaParameters {
     SaParameters::aes_gcm(32)
@@ -51,6 +51,14 @@ fn reserved_numbers_and_no_window_can_be_asked_for() {
     let mut end = Security::default();
     end.create(0, SaParameters { reserved_spi: true, ..gcm() }).unwrap();
     end.create(1, SaParameters { window: 0, ..gcm() }).unwrap();
+}
+
+#[test]
+fn a_number_that_is_refused_is_old_or_beyond_a_window_that_ends() {
+    let said = |window| ProcessError::Replay { spi: 4, window }.to_string();
+    let old = "the number of a frame under security association 4 was used before, or is too old";
+    assert_eq!(said(u64::MAX), old);
+    assert_eq!(said(5), format!("{old}, or is outside of the window of 5, too far ahead"));
 }
 
 #[test]

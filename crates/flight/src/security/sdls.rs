@@ -18,7 +18,7 @@ use sdls::security::{ApplyError, KeyError, KeyKind, ProcessError, SaError, SaPar
 use sdls::stream::{PacketSink, PacketStream};
 
 use super::{LinkSecurity, Output, Refusal};
-use crate::message::LARGEST_OCTETS;
+use crate::message::{LARGEST_OCTETS, Message};
 
 /// Octets of a counter in security headers: twelve of an IV, and as many of a sequence number.
 const COUNTER_OCTETS: usize = 12;
@@ -326,10 +326,14 @@ impl LinkSecurity for Sdls {
     }
 
     fn process(&mut self, datagram: &[u8], _now: Duration) -> Result<(), Refusal> {
-        match self.end {
+        let taken = match self.end {
             End::Ground => self.take_telemetry(datagram),
             End::Space => self.take_commands(datagram),
-        }
+        };
+        taken.map_err(|refusal| match is_plain(datagram) {
+            true => Refusal { reason: format!("{}; {PLAIN}", refusal.reason), ..refusal },
+            false => refusal,
+        })
     }
 
     fn poll(&mut self) -> Option<Output> {
@@ -354,6 +358,18 @@ fn load(
     security.rekey(spi, spi, None)?;
     security.start(spi, &[ChannelId::whole(channel)])?;
     Ok(())
+}
+
+/// What is said besides where a datagram was refused that nothing protects.
+const PLAIN: &str = "it is a whole message without protection: is it sent without --security?";
+
+/// Whether a datagram is just one message, as an end without protection sends it. No frame of this link looks so: a TC
+/// frame has its bypass flag in the version's place, a TM frame in the length's its status, which is above any length here.
+fn is_plain(datagram: &[u8]) -> bool {
+    Message::parse(datagram).is_ok_and(|message| {
+        let id = message.id();
+        id.is_valid() && (id.is_command() || id.is_telemetry()) && message.octets() == datagram
+    })
 }
 
 fn opened(error: &ProcessError) -> Refusal {

@@ -13,6 +13,21 @@ pub fn read_keys(path: &Path) -> Result<Keys, String> {
     parse(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// Whether every user of this machine may read the file; never where the system has no modes of Unix.
+#[must_use]
+pub fn everybody_reads(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(path).is_ok_and(|about| about.mode() & 0o004 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 fn parse(text: &str) -> Result<Keys, String> {
     let (mut up, mut down) = (None, None);
     for (number, line) in text.lines().enumerate() {

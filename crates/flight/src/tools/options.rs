@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, ValueEnum};
 
-use super::keys::read_keys;
+use super::keys::{everybody_reads, read_keys};
 use crate::security::{Algorithm, End, Link, Plain, Sdls, SdlsConfig};
 use crate::time::Subseconds;
 
@@ -22,9 +22,9 @@ enum Security {
 /// The security of the link.
 #[derive(Args, Debug)]
 pub struct SecurityOptions {
-    /// What protects the link; both ends have the same
-    #[arg(long, value_enum, default_value = "none")]
-    security: Security,
+    /// What protects the link; both ends have the same. None unless it is named; flight-gateway wants it named
+    #[arg(long, value_enum)]
+    security: Option<Security>,
     /// File with the keys: two lines, «up» and «down», each with 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     keys: Option<PathBuf>,
@@ -34,18 +34,27 @@ pub struct SecurityOptions {
 }
 
 impl SecurityOptions {
-    /// One end of the link.
+    /// One end of the link, without security if none was named. Keys that everybody can read are told on standard error in
+    /// the name of `program`.
     ///
     /// # Errors
     /// If keys are missing, superfluous or unreadable, or the library refuses them.
-    pub fn link(&self, end: End) -> Result<Link, String> {
+    pub fn link(&self, program: &str, end: End) -> Result<Link, String> {
         let algorithm = match (self.security, &self.keys) {
-            (Security::None, None) => return Ok(Link::new(Box::new(Plain::default()))),
-            (Security::None, Some(_)) => return Err("--keys is of no use without --security".to_owned()),
-            (Security::SdlsGcm, _) => Algorithm::Gcm,
-            (Security::SdlsCmac, _) => Algorithm::Cmac,
+            (None | Some(Security::None), None) => return Ok(Link::new(Box::new(Plain::default()))),
+            (None | Some(Security::None), Some(_)) => {
+                return Err("--keys is of no use without --security".to_owned());
+            }
+            (Some(Security::SdlsGcm), _) => Algorithm::Gcm,
+            (Some(Security::SdlsCmac), _) => Algorithm::Cmac,
         };
         let path = self.keys.as_deref().ok_or("this --security needs --keys FILE")?;
+        if everybody_reads(path) {
+            let path = path.display();
+            eprintln!(
+                "{program}: warning: every user of this machine can read the keys in {path}: chmod 600 {path}"
+            );
+        }
         let config = SdlsConfig {
             first_number: first_number()?,
             tm_frame_octets: self.tm_frame,
@@ -53,6 +62,29 @@ impl SecurityOptions {
         };
         let security = Sdls::new(end, &config).map_err(|error| error.to_string())?;
         Ok(Link::new(Box::new(security)))
+    }
+
+    /// The same for a program that is there for its security: one must be named. To name «none» is told on standard error.
+    ///
+    /// # Errors
+    /// As [`link`](Self::link), and if no security was named.
+    pub fn link_as_named(&self, program: &str, end: End) -> Result<Link, String> {
+        match self.security {
+            None => {
+                return Err(
+                    "name what protects the link: --security sdls-gcm or sdls-cmac, with --keys FILE"
+                        .to_owned(),
+                );
+            }
+            Some(Security::None) => {
+                eprintln!(
+                    "{program}: warning: --security none protects nothing: whoever reaches this program commands \
+                     what is behind it"
+                );
+            }
+            Some(_) => {}
+        }
+        self.link(program, end)
     }
 }
 

@@ -1,5 +1,7 @@
 //! ProcessSecurity: from the octets of a protected frame to a frame with clear data, or a reason to refuse it.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Security;
@@ -71,9 +73,10 @@ pub enum ProcessError {
         /// The association.
         spi: u16,
     },
-    /// The frame is authentic, but came before, or too far ahead.
+    /// The frame is authentic, but its number came before, or is too far ahead.
     #[error(
-        "a frame under security association {spi} is outside of the window of {window}: sent before, or too far ahead"
+        "the number of a frame under security association {spi} was used before, or is too old{}",
+        too_far(*.window)
     )]
     Replay {
         /// The association.
@@ -104,6 +107,14 @@ pub enum ProcessError {
         /// Why.
         error: CryptoError,
     },
+}
+
+/// What else can be wrong with a number; nothing where the window has no end that a counter reaches.
+fn too_far(window: u64) -> String {
+    match window {
+        u64::MAX => String::new(),
+        _ => format!(", or is outside of the window of {window}, too far ahead"),
+    }
 }
 
 impl ProcessError {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use flight_links::arrangement::Arrangement;
 use flight_links::suite::{Cipher, Provider, Security, Suite};
 
-use super::rows::Outcome;
+use super::rows::{Outcome, unwritten};
 
 /// How much of the time of a quick measurement an arm gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,8 +96,7 @@ pub fn refusals() -> Outcome {
     let mut out = io::stdout().lock();
     for suite in Suite::all() {
         if let Err(refusal) = suite.check() {
-            writeln!(out, "{suite}: {refusal}")
-                .map_err(|error| format!("the list could not be written: {error}"))?;
+            writeln!(out, "{suite}: {refusal}").map_err(|error| unwritten("list", &error))?;
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ mod socket;
 mod turn;
 mod wire;
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::process::ExitCode;
 
@@ -154,9 +155,12 @@ fn main() -> ExitCode {
         ),
         Command::FirstHandshake(kind) => first::run(&kind),
         Command::HandshakeEnd(HandshakeEnd { kind, to }) => end::run(&kind, to),
-        Command::Credentials { signature } => Credentials::new(signature)
-            .map(|made| print!("{}", made.written()))
-            .map_err(|error| error.to_string()),
+        Command::Credentials { signature } => {
+            Credentials::new(signature).map_err(|error| error.to_string()).and_then(|made| {
+                write!(io::stdout(), "{}", made.written())
+                    .map_err(|error| rows::unwritten("certificates", &error))
+            })
+        }
         Command::Attacks(options) => attacks::run(&options.security),
         Command::Refusals => arms::refusals(),
         Command::About => about::run(),

@@ -7,8 +7,10 @@
 //! Turns with the same long gap are taken together, each in the gaps of the others: one thread has them step one after
 //! the other, spread evenly over the gap, so that no two are ever timed at once.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use flight_links::suite::Security;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -49,6 +51,7 @@ pub fn run(plan: &Plan, seed: u64) -> Outcome {
         })
         .collect();
     let mut log = Log { rows: Rows::new(HEADING)?, order: 0, block: 0, worked: Instant::now() };
+    let mut refused = Refused::default();
     for block in blocks.clone() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_mul(1000) + block as u64);
         let mut cells = cells.clone();
@@ -71,8 +74,11 @@ pub fn run(plan: &Plan, seed: u64) -> Outcome {
                 let (turns, gap) = (company.len(), company[0].gap.length.as_millis());
                 eprintln!("flight-bench: {turns} turns with gaps of {gap} ms: {:.0} s", rest.as_secs_f64());
             }
-            together(&company, &mut log)?;
+            together(&company, &mut log, &mut refused)?;
         }
+    }
+    if log.order == 0 {
+        return Err("nothing was measured: the messages fit no security that was to be measured".to_owned());
     }
     log.rows.finish()
 }
@@ -111,13 +117,29 @@ fn resting(company: &[Cell]) -> Duration {
     gap.length * (2 * gap.samples + usize::from(company.len() > 1)) as u32
 }
 
+/// Lengths that securities do not take, told once each.
+#[derive(Default)]
+struct Refused(BTreeSet<(Security, usize)>);
+
+impl Refused {
+    fn tell(&mut self, cell: &Cell) {
+        let (security, payload) = (cell.arm.arrangement.security(), cell.payload);
+        if self.0.insert((security, payload)) {
+            eprintln!("flight-bench: {security}: {payload} octets are refused: they do not fit");
+        }
+    }
+}
+
 /// Measures the cells of a company. All have the same gap, so that they step in the order in which they were opened.
-fn together(company: &[Cell], log: &mut Log) -> Outcome {
+fn together(company: &[Cell], log: &mut Log, refused: &mut Refused) -> Outcome {
     let (gap, begin) = (company[0].gap, Instant::now());
     let mut turns = Vec::new();
     for (place, cell) in company.iter().enumerate() {
         rest_until(begin + gap.length * place as u32 / company.len() as u32);
-        turns.extend(Turn::open(*cell, log)?);
+        match Turn::open(*cell, log)? {
+            Some(turn) => turns.push(turn),
+            None => refused.tell(cell),
+        }
     }
     for _ in 0..2 * gap.samples {
         for turn in &mut turns {

@@ -101,10 +101,7 @@ impl<'a> Turn<'a> {
         let mut wire =
             Wire::new(security == Security::Tls).map_err(|error| format!("no sockets: {error}"))?;
         let first = message(0, cell.payload)?;
-        let Some((_, datagrams)) = apply(&mut pair, &first, &mut wire)? else {
-            eprintln!("flight-bench: {security}: {} octets are refused: they do not fit", cell.payload);
-            return Ok(None);
-        };
+        let Some((_, datagrams)) = apply(&mut pair, &first, &mut wire)? else { return Ok(None) };
         let mut turn = Self { cell, pair, wire, sample: 0, next: Next::Apply(Vec::new()), ended: log.worked };
         turn.received(&first, &datagrams)?;
         turn.wait(log)?;

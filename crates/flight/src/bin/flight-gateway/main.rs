@@ -29,7 +29,7 @@ struct Cli {
     here: Option<Ipv4Addr>,
     #[command(flatten)]
     security: SecurityOptions,
-    /// Say where datagrams come as a JSON object
+    /// Say where datagrams come, and the security, as a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -46,6 +46,9 @@ Examples:
     flight-gateway --ground 10.1.0.1:1234 --telemetry-port 1235 --commands 10.0.0.2:1234 \\
                    --telemetry 10.0.0.1:1235 --security sdls-gcm --keys keys";
 
+/// In whose name errors and warnings are told.
+const PROGRAM: &str = "flight-gateway";
+
 /// The sockets: towards ground, and towards the flight software.
 const GROUND: usize = 0;
 const FLIGHT: usize = 1;
@@ -54,7 +57,7 @@ fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("flight-gateway: {error}");
+            eprintln!("{PROGRAM}: {error}");
             ExitCode::FAILURE
         }
     }
@@ -66,17 +69,22 @@ fn run(cli: &Cli) -> Outcome {
         (None, IpAddr::V4(here)) if !here.is_unspecified() => here,
         _ => return Err("TO_LAB needs an IPv4 address to send to: give the gateway's with --here".to_owned()),
     };
-    let mut gateway = Gateway::new(cli.security.link(End::Space)?, here);
+    let link = cli.security.link_as_named(PROGRAM, End::Space)?;
+    let security = link.name();
+    let mut gateway = Gateway::new(link, here);
     let mut sockets = Sockets::bind(&[cli.ground, cli.telemetry])?;
     let (ground, telemetry) = (sockets.local(GROUND)?, sockets.local(FLIGHT)?);
     if cli.json {
         let bound = serde_json::json!({"event": "bound", "ground": ground.to_string(),
-            "telemetry": telemetry.to_string()});
+            "telemetry": telemetry.to_string(), "security": security});
         println!("{bound}");
     } else {
-        println!("ground comes to {ground}, telemetry to {telemetry}; commands go to {}", cli.commands);
+        println!(
+            "ground comes to {ground}, telemetry to {telemetry}; commands go to {}; security: {security}",
+            cli.commands
+        );
     }
-    let (clock, mut tell) = (Clock::new(), Tell::new("flight-gateway"));
+    let (clock, mut tell) = (Clock::new(), Tell::new(PROGRAM));
     loop {
         while let Some(datagram) = sockets.receive(GROUND)? {
             if let Err(refusal) = gateway.from_ground(&datagram, clock.now()) {

@@ -25,7 +25,7 @@ struct Cli {
     #[arg(long, short = 'n', value_name = "MESSAGES", default_value_t = 20)]
     messages: u32,
     /// Octets of payloads, several with commas between; CI_LAB as delivered takes echoes up to 752 and data up to 760
-    #[arg(long, value_name = "OCTETS", value_delimiter = ',', default_values_t = [128, 256, 512])]
+    #[arg(long, value_name = "OCTETS", value_delimiter = ',', default_value = "128,256,512")]
     octets: Vec<usize>,
     /// Time between two messages, several with commas between; kept to a millisecond, in bursts below that
     #[arg(long, value_name = "TIME", value_delimiter = ',', default_value = "10ms", value_parser = duration)]
@@ -80,18 +80,21 @@ Examples:
   Under SDLS, with a flight-node or a flight-gateway at the other end:
     flight-ground echo --security sdls-gcm --keys keys --json";
 
+/// In whose name errors and warnings are told.
+const PROGRAM: &str = "flight-ground";
+
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("flight-ground: {error}");
+            eprintln!("{PROGRAM}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
 fn run(cli: &Cli) -> Outcome {
-    let mut link = cli.security.link(End::Ground)?;
+    let mut link = cli.security.link(PROGRAM, End::Ground)?;
     let mut sockets = Sockets::bind(&[cli.telemetry])?;
     let here = match (cli.here, sockets.local(0)?.ip()) {
         (Some(here), _) => here,
@@ -131,7 +134,7 @@ fn measure(
     sockets: &mut Sockets,
     clock: Clock,
 ) -> Result<Report, String> {
-    let mut tell = Tell::new("flight-ground");
+    let mut tell = Tell::new(PROGRAM);
     loop {
         while let Some(datagram) = sockets.receive(0)? {
             let now = clock.now();

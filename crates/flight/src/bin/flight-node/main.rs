@@ -39,7 +39,7 @@ struct Cli {
     payload: usize,
     #[command(flatten)]
     security: SecurityOptions,
-    /// Say where commands come as a JSON object
+    /// Say where commands come, and the security, as a JSON object
     #[arg(long)]
     json: bool,
 }
@@ -59,11 +59,14 @@ Examples:
     flight-node --security sdls-gcm --keys keys
     flight-ground echo --security sdls-gcm --keys keys";
 
+/// In whose name errors and warnings are told.
+const PROGRAM: &str = "flight-node";
+
 fn main() -> ExitCode {
     match run(&Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("flight-node: {error}");
+            eprintln!("{PROGRAM}: {error}");
             ExitCode::FAILURE
         }
     }
@@ -77,15 +80,20 @@ fn run(cli: &Cli) -> Outcome {
     };
     let mut node = Node::new(&config).map_err(|error| error.to_string())?;
     // A gateway in front of the node, in one process: it ends the security, if there is any.
-    let mut gateway = Gateway::new(cli.security.link(End::Space)?, Ipv4Addr::LOCALHOST);
+    let link = cli.security.link(PROGRAM, End::Space)?;
+    let security = link.name();
+    let mut gateway = Gateway::new(link, Ipv4Addr::LOCALHOST);
     let mut sockets = Sockets::bind(&[cli.commands])?;
     let commands = sockets.local(0)?;
     if cli.json {
-        println!("{}", serde_json::json!({"event": "bound", "commands": commands.to_string()}));
+        let bound = serde_json::json!({"event": "bound", "commands": commands.to_string(),
+            "security": security});
+        println!("{bound}");
     } else {
-        println!("commands come to {commands}, telemetry goes to port {}", cli.telemetry_port);
+        let port = cli.telemetry_port;
+        println!("commands come to {commands}, telemetry goes to port {port}; security: {security}");
     }
-    let (clock, mut tell) = (Clock::new(), Tell::new("flight-node"));
+    let (clock, mut tell) = (Clock::new(), Tell::new(PROGRAM));
     loop {
         while let Some(datagram) = sockets.receive(0)? {
             if let Err(refusal) = gateway.from_ground(&datagram, clock.now()) {
