@@ -32,14 +32,14 @@ class Mutant:
 
     crate: str
     tests_in: str
-    """The package of the tests in files of their own; tests of the library are in the crate's."""
+    """The package of the tests in files of their own; others are in the crate's."""
     rule: str
     file: str
     """From the crate's folder."""
     find: str
     replace: str
     target: str
-    """`lib`, or the file of the test without its suffix."""
+    """`lib`, `bin:` and a program's name, or the file of the test without its suffix."""
     test: str
 
     @property
@@ -55,8 +55,12 @@ class Mutant:
     @property
     def build(self) -> list[str]:
         """What compiles its test."""
-        lib = [package(self.crate), "--lib"]
-        where = lib if self.target == "lib" else [self.tests_in, "--test", self.target]
+        if self.target == "lib":
+            where = [package(self.crate), "--lib"]
+        elif self.target.startswith("bin:"):
+            where = [package(self.crate), "--bin", self.target.removeprefix("bin:")]
+        else:
+            where = [self.tests_in, "--test", self.target]
         return ["cargo", "test", "-q", "-p", *where, "--no-run"]
 
     @property

@@ -330,3 +330,30 @@ impl Link for Dtls {
         self.state.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Pair;
+    use crate::suite::Security;
+
+    /// Space's own check, behind the library's: ground was asked for nothing and has shown nothing.
+    #[test]
+    fn who_has_shown_no_certificate_is_not_trusted() {
+        let mutual = Suite::of(Security::Dtls);
+        let server_only = Suite { mutual: false, ..mutual };
+        let credentials = Credentials::new(mutual.signature).unwrap();
+        for asks in [true, false] {
+            let ground = DtlsGround::new(&mutual, &credentials, false).unwrap();
+            let mut space = DtlsSpace::new(&mutual, &credentials, false).unwrap();
+            if !asks {
+                space.config = config(&server_only, false).unwrap();
+            }
+            let now = Duration::ZERO;
+            let mut pair = Pair::new(Box::new(ground.open(now)), Box::new(space.wait(now)));
+            pair.settle(&mut ());
+            let refused = State::Failed("the other end showed no certificate".to_owned());
+            assert_eq!(pair.space.state(), if asks { State::Established { early: false } } else { refused });
+        }
+    }
+}

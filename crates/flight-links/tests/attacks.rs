@@ -1,8 +1,20 @@
 //! The table of what each security gives: every cell is an attack that was played.
 
+use std::time::Duration;
+
+use flight::dictionary::benchmark;
+use flight::message::command;
 use flight_links::arrangement::check;
 use flight_links::attacks::{Attack, Sessions, succeeds};
+use flight_links::credentials::{Credentials, Identity};
+use flight_links::dtls::{DtlsGround, DtlsSpace};
+use flight_links::exchange::Pair;
+use flight_links::link::{Link, State};
+use flight_links::quic::{Delivery, QuicGround, QuicOptions, QuicSpace};
+use flight_links::s2n::{S2nGround, S2nSpace};
 use flight_links::suite::{Provider, Resumption, Security, Suite};
+use flight_links::tls::{TlsGround, TlsSpace};
+use rustls::pki_types::CertificateDer;
 
 /// Whether each attack succeeds: in the clear, under SDLS (AES-256-GCM, AES-256-CMAC), and where both ends prove who
 /// they are by certificates or key pairs.
@@ -60,6 +72,63 @@ fn without_a_certificate_of_ground_whoever_comes_commands_space() {
             (Attack::ReadWithLeakedKeys, false),
         ] {
             assert_eq!(played(attack, security, &suite), Some(expected), "{attack}, {security}");
+        }
+    }
+}
+
+/// Space of a security, and a stranger who knows its authority and has no certificate to show, not even a wrong one.
+fn with_a_stranger(security: Security, suite: &Suite) -> Pair {
+    let genuine = Credentials::new(suite.signature).expect("the system has randomness");
+    let mut stranger = Credentials { ground: None, ..genuine.clone() };
+    let delivery = match security {
+        Security::QuicStream | Security::S2nStream => Delivery::Stream,
+        _ => Delivery::Datagram,
+    };
+    let (options, now) = (QuicOptions::new(delivery), Duration::ZERO);
+    let (ground, space): (Box<dyn Link>, Box<dyn Link>) = match security {
+        Security::QuicStream | Security::QuicDatagram => {
+            let ground = QuicGround::new(suite, &stranger, options, false).expect("settings of QUIC");
+            let space = QuicSpace::new(suite, &genuine, options, false).expect("settings of QUIC");
+            (Box::new(ground.open(now).expect("a connection")), Box::new(space.wait(now)))
+        }
+        Security::S2nStream | Security::S2nDatagram => {
+            let ground = S2nGround::new(suite, &stranger, options, false).expect("settings of QUIC");
+            let space = S2nSpace::new(suite, &genuine, options, false).expect("settings of QUIC");
+            (Box::new(ground.open(now).expect("a connection")), Box::new(space.wait(now).expect("an end")))
+        }
+        Security::Tls => {
+            let ground = TlsGround::new(suite, &stranger, false).expect("settings of TLS");
+            let space = TlsSpace::new(suite, &genuine, false).expect("settings of TLS");
+            (Box::new(ground.open().expect("a session")), Box::new(space.wait().expect("an end")))
+        }
+        Security::Dtls => {
+            // Its library shows an empty list of certificates where the certificate has no octets.
+            let key = genuine.space.key.clone_key();
+            stranger.ground = Some(Identity { certificate: CertificateDer::from(vec![]), key });
+            let ground = DtlsGround::new(suite, &stranger, false).expect("settings of DTLS");
+            let space = DtlsSpace::new(suite, &genuine, false).expect("settings of DTLS");
+            (Box::new(ground.open(now)), Box::new(space.wait(now)))
+        }
+        _ => unreachable!("{security} has no certificates"),
+    };
+    Pair::new(ground, space)
+}
+
+/// Who shows no certificate at all is refused where both ends need one, and is whoever comes where only space does.
+#[test]
+fn without_any_certificate_nobody_commands_space_that_asks_for_one() {
+    let order = command(benchmark::COMMAND, 7, benchmark::TAKE_DATA, b"FIRE").expect("short");
+    let securities = Security::ALL.iter().copied().filter(|security| security.has_suite());
+    for security in securities {
+        for mutual in [true, false] {
+            let mut pair = with_a_stranger(security, &Suite { mutual, ..Suite::of(security) });
+            // A link that is refused at once refuses the message too.
+            let _ = pair.ground.apply(&order, pair.now);
+            let came = pair.pass(Duration::from_secs(3), &mut ()).at_space;
+            let expected = if mutual { vec![] } else { vec![order.clone()] };
+            assert_eq!(came, expected, "{security}, mutual {mutual}");
+            let open = matches!(pair.space.state(), State::Established { .. });
+            assert_eq!(open, !mutual, "{security}: {:?}", pair.space.state());
         }
     }
 }

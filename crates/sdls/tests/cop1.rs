@@ -287,15 +287,21 @@ fn the_receiver_judges_as_the_table_says() {
             let mut farm = in_state(before);
             assert_eq!(farm.receive(&frame, room), verdict, "{event} in {before:?}");
             assert_eq!((farm.state(), farm.expected()), (state, expected), "{event} in {before:?}");
+            let counted = u8::from(matches!(frame.service, TcService::Expedited) || verdict == Commanded);
+            assert_eq!(farm.report().farm_b, counted, "{event} in {before:?}");
         }
     }
     for before in [Open, Wait, Lockout] {
-        let mut farm = in_state(before);
-        farm.room();
-        assert_eq!(farm.state(), if before == Lockout { Lockout } else { Open }, "E10");
-        assert_eq!(farm.receive(&bc(ControlCommand::Unlock), true), Commanded);
         let clean = Clcw { farm_b: 1, report: 100, ..Farm::new(3, 10).expect("an even window").report() };
-        assert_eq!((farm.state(), farm.report()), (Open, clean), "E7, E11");
+        for has_room in [true, false] {
+            let mut farm = in_state(before);
+            if has_room {
+                farm.room();
+                assert_eq!(farm.state(), if before == Lockout { Lockout } else { Open }, "E10");
+            }
+            assert_eq!(farm.receive(&bc(ControlCommand::Unlock), true), Commanded);
+            assert_eq!((farm.state(), farm.report()), (Open, clean), "E7, E11 in {before:?}");
+        }
     }
     assert!(Farm::new(0, 0).is_err() && Farm::new(0, 7).is_err() && Farm::new(0, 254).is_ok());
 }

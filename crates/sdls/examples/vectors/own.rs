@@ -141,15 +141,39 @@ fn counters() -> Vec<Vector> {
     );
     let all = make("mask-all", "every bit of the headers is authenticated", &|a| a.mask = "all".into(), 7);
     let none = make("no-window", "without a window every number is taken, and again", &|a| a.window = 0, 1);
+    let last_partial = make(
+        "iv-in-part-rollover",
+        "the last IV is used in part, and no other carries over after it",
+        &|a| {
+            a.iv = "fffffffffffffffffffffffe".into();
+            a.iv_transmitted = 2;
+        },
+        1,
+    );
+    let both_partial = make(
+        "iv-in-part-and-sequence",
+        "the IV carries over with each frame whose sequence number is taken",
+        &|a| {
+            a.iv = "00000000000000000000fffe".into();
+            a.iv_transmitted = 2;
+            a.sequence = "0000".into();
+            a.sequence_transmitted = 2;
+        },
+        1,
+    );
 
-    for place in [partial, both, padded, all] {
+    for place in [partial, both, padded, all, both_partial] {
         let sent = protected(&vectors[place], &vec![frame.clone(); 4]);
         let steps = &mut vectors[place].steps;
         steps.extend((0..4).map(|_| apply(&frame)));
         steps.extend([0, 2, 3].map(|number| process(sent[number].clone(), None)));
-        steps.push(process(sent[1].clone(), Some(if place == partial { "mac" } else { "replay" })));
+        // An IV in part seems to come from the next round.
+        let in_part = place == partial || place == both_partial;
+        steps.push(process(sent[1].clone(), Some(if in_part { "mac" } else { "replay" })));
     }
-    for (place, code) in [(last_iv, "iv-exhausted"), (last_sequence, "sequence-exhausted")] {
+    for (place, code) in
+        [(last_iv, "iv-exhausted"), (last_sequence, "sequence-exhausted"), (last_partial, "iv-exhausted")]
+    {
         let sent = protected(&vectors[place], &[frame.clone(), frame.clone()]);
         let refused = Expect { gives: None, refused: Some(code.into()) };
         let steps = &mut vectors[place].steps;

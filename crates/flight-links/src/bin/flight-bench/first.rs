@@ -35,6 +35,39 @@ impl Drop for Process {
     }
 }
 
+/// An end that does what it is told, and answers.
+trait End {
+    /// Its name.
+    fn name(&self) -> &'static str;
+    /// Where its socket is.
+    fn address(&self) -> &str;
+    /// What it answers to a line: the answer begins with `wanted`, which is taken off.
+    fn ask(&mut self, line: &str, wanted: &str) -> Result<String, String>;
+
+    /// As [`ask`](Self::ask), for an answer that is a number.
+    fn number(&mut self, line: &str, wanted: &str) -> Result<u64, String> {
+        let said = self.ask(line, wanted)?;
+        said.parse()
+            .map_err(|_| format!("the process of {} answered «{said}», which is no number", self.name()))
+    }
+}
+
+impl End for Process {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn address(&self) -> &str {
+        &self.address
+    }
+
+    fn ask(&mut self, line: &str, wanted: &str) -> Result<String, String> {
+        // Whether it is still there shows when it answers.
+        let _ = writeln!(self.lines, "{line}");
+        self.answer(wanted)
+    }
+}
+
 impl Process {
     /// An end that waits to be gone to, or that goes to the other's address.
     fn start(name: &'static str, kind: &Kind, to: Option<&str>) -> Result<Self, String> {
@@ -52,13 +85,6 @@ impl Process {
         Ok(process)
     }
 
-    /// What it answers to a line: the answer begins with `wanted`, which is taken off.
-    fn ask(&mut self, line: &str, wanted: &str) -> Result<String, String> {
-        // Whether it is still there shows when it answers.
-        let _ = writeln!(self.lines, "{line}");
-        self.answer(wanted)
-    }
-
     fn answer(&mut self, wanted: &str) -> Result<String, String> {
         let mut line = String::new();
         let read = self.answers.read_line(&mut line);
@@ -74,12 +100,6 @@ impl Process {
             )),
         }
     }
-
-    fn number(&mut self, line: &str, wanted: &str) -> Result<u64, String> {
-        let said = self.ask(line, wanted)?;
-        said.parse()
-            .map_err(|_| format!("the process of {} answered «{said}», which is no number", self.name))
-    }
 }
 
 /// What went between both ends.
@@ -94,7 +114,7 @@ struct Went {
 }
 
 /// Gives each end its turn until neither has anything more to say.
-fn exchange(client: &mut Process, server: &mut Process) -> Result<Went, String> {
+fn exchange<E: End>(client: &mut E, server: &mut E) -> Result<Went, String> {
     let mut went = Went::default();
     let mut on_the_way = String::new();
     let mut quiet = 0;
@@ -127,7 +147,7 @@ struct Took {
 }
 
 /// A handshake of two ends that are open, after which each reads what only the other knew.
-fn handshake(client: &mut Process, server: &mut Process) -> Result<Took, String> {
+fn handshake<E: End>(client: &mut E, server: &mut E) -> Result<Took, String> {
     let went = exchange(client, server)?;
     if went.established != [true; 2] {
         return Err("the handshake did not end".to_owned());
@@ -143,33 +163,156 @@ fn handshake(client: &mut Process, server: &mut Process) -> Result<Took, String>
 }
 
 /// Checks that an end's datagrams came from where the other's process has its socket.
-fn check_peer(end: &mut Process, other: &Process) -> Outcome {
+fn check_peer<E: End>(end: &mut E, other: &E) -> Outcome {
     let peer = end.ask("peer", "peer")?;
-    if peer == other.address {
+    if peer == other.address() {
         return Ok(());
     }
-    Err(format!("the process of {} talks to {peer} and not to {} of {}", end.name, other.address, other.name))
+    let (end, address, other) = (end.name(), other.address(), other.name());
+    Err(format!("the process of {end} talks to {peer} and not to {address} of {other}"))
 }
 
-/// Prints the row of two handshakes: the first of both processes, and space's as a client afterwards.
-pub fn run(kind: &Kind) -> Outcome {
-    let suite = kind.suite()?;
-    let mut space = Process::start("space", kind, None)?;
-    let of_space = space.number("open server", "opened")?;
-    let mut ground = Process::start("ground", kind, Some(&space.address))?;
-    let of_ground = ground.number("open client", "opened")?;
+/// What both ends' beginnings and two handshakes took: the first of both processes, and space's as a client afterwards.
+struct Measured {
+    ground_randomness: u64,
+    space_randomness: u64,
+    first: Took,
+    second: Took,
+}
+
+impl Measured {
+    /// The values of the columns of [`SPENT`].
+    fn columns(&self) -> String {
+        let Self { ground_randomness, space_randomness, first, second } = self;
+        let Took { went, client, server } = first;
+        let [(ground_octets, ground_datagrams), (space_octets, space_datagrams)] = went.sent;
+        let spent = format!("{ground_randomness},{space_randomness},{client},{server}");
+        let sent = format!("{ground_octets},{space_octets},{ground_datagrams},{space_datagrams}");
+        format!("{spent},{sent},{},false,{}", went.round_trips, second.client)
+    }
+}
+
+/// Measures two handshakes of ends that `start` starts, of a name and for an address to go to.
+fn measure<E: End>(
+    start: impl Fn(&'static str, Option<&str>) -> Result<E, String>,
+) -> Result<Measured, String> {
+    let mut space = start("space", None)?;
+    let space_randomness = space.number("open server", "opened")?;
+    let mut ground = start("ground", Some(space.address()))?;
+    let ground_randomness = ground.number("open client", "opened")?;
     let first = handshake(&mut ground, &mut space)?;
     check_peer(&mut space, &ground)?;
     check_peer(&mut ground, &space)?;
     ground.ask("open server", "opened")?;
     space.ask("open client", "opened")?;
     let second = handshake(&mut space, &mut ground)?;
-    let Took { went, client, server } = first;
-    let [(ground_octets, ground_datagrams), (space_octets, space_datagrams)] = went.sent;
-    let spent = format!("{of_ground},{of_space},{client},{server}");
-    let sent = format!("{ground_octets},{space_octets},{ground_datagrams},{space_datagrams}");
+    Ok(Measured { ground_randomness, space_randomness, first, second })
+}
+
+/// Prints the row of two handshakes.
+pub fn run(kind: &Kind) -> Outcome {
+    let suite = kind.suite()?;
+    let measured = measure(|name, to| Process::start(name, kind, to))?;
     let kind = columns(kind.security, &suite);
     let mut rows = Rows::new(&format!("{KIND},{SPENT}"))?;
-    rows.write(&format!("{kind},{spent},{sent},{},false,{}", went.round_trips, second.client))?;
+    rows.write(&format!("{kind},{}", measured.columns()))?;
     rows.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An end that answers from a script, and of whose numbers no two are alike.
+    struct Scripted {
+        name: &'static str,
+        client: bool,
+        opened: u64,
+        turns: usize,
+    }
+
+    impl Scripted {
+        fn start(name: &'static str, to: Option<&str>) -> Result<Self, String> {
+            assert_eq!(to, (name == "ground").then_some("address of space"));
+            Ok(Self { name, client: false, opened: 0, turns: 0 })
+        }
+
+        fn other(&self) -> &'static str {
+            if self.name == "space" { "ground" } else { "space" }
+        }
+
+        /// Two flights of the client and one of the server, as a handshake has; and nothing afterwards.
+        fn turn(&mut self) -> &'static str {
+            self.turns += 1;
+            match (self.client, self.turns) {
+                (true, 1) => "handshaking 1200",
+                (false, 1) => "handshaking 1300 700 80 10",
+                (true, 2) => "established 500 11",
+                _ => "established",
+            }
+        }
+
+        fn spent(&self) -> u64 {
+            match (self.name, self.client) {
+                ("ground", true) => 31,
+                ("space", false) => 32,
+                ("ground", false) => 33,
+                _ => 34,
+            }
+        }
+    }
+
+    impl End for Scripted {
+        fn name(&self) -> &'static str {
+            self.name
+        }
+
+        fn address(&self) -> &str {
+            if self.name == "space" { "address of space" } else { "address of ground" }
+        }
+
+        fn ask(&mut self, line: &str, wanted: &str) -> Result<String, String> {
+            let (order, _) = line.split_once(' ').unwrap_or((line, ""));
+            let (answer, said) = match order {
+                "open" => {
+                    self.client = line == "open client";
+                    self.opened += if self.name == "ground" { 21 } else { 22 };
+                    self.turns = 0;
+                    ("opened", self.opened.to_string())
+                }
+                "take" => ("sent", self.turn().to_owned()),
+                "spent" => ("spent", self.spent().to_string()),
+                "say" => ("said", self.name.to_owned()),
+                "heard" => ("heard", self.other().to_owned()),
+                "peer" => ("peer", format!("address of {}", self.other())),
+                _ => panic!("{line}"),
+            };
+            assert_eq!(answer, wanted, "{line}");
+            Ok(said)
+        }
+    }
+
+    #[test]
+    fn a_row_has_in_each_column_what_it_says() {
+        let measured = measure(Scripted::start).unwrap();
+        let columns = measured.columns();
+        let named: Vec<_> = SPENT.split(',').zip(columns.split(',')).collect();
+        assert_eq!(
+            named,
+            [
+                ("ground_randomness_cpu_ns", "21"),
+                ("space_randomness_cpu_ns", "22"),
+                ("ground_cpu_ns", "31"),
+                ("space_cpu_ns", "32"),
+                ("ground_octets", "1711"),
+                ("space_octets", "2090"),
+                ("ground_datagrams", "3"),
+                ("space_datagrams", "4"),
+                ("round_trips", "1"),
+                ("early", "false"),
+                ("space_as_client_cpu_ns", "34"),
+            ]
+        );
+        assert_eq!(columns.split(',').count(), named.len());
+    }
 }

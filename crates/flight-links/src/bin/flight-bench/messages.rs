@@ -29,7 +29,7 @@ pub struct Plan {
     pub block: Option<usize>,
 }
 
-const HEADING: &str = "security,provider,cipher,payload_octets,gap_ms,block,order,operation,total_ns,crypto_ns,\
+pub const HEADING: &str = "security,provider,cipher,payload_octets,gap_ms,block,order,operation,total_ns,crypto_ns,\
 crypto_calls,system_ns,upkeep_ns,datagrams,datagram_octets,rested_ns,quiet_ns";
 
 /// Turns together that rest longer than this are told when they begin.

@@ -17,12 +17,19 @@ pub fn unwritten(what: &str, error: &io::Error) -> String {
 }
 
 /// A table whose heading is written.
-pub struct Rows(BufWriter<Stdout>);
+pub struct Rows<W: Write = Stdout>(BufWriter<W>);
 
 impl Rows {
     /// A table with these columns.
     pub fn new(heading: &str) -> Result<Self, String> {
-        let mut rows = Self(BufWriter::new(io::stdout()));
+        Self::to(io::stdout(), heading)
+    }
+}
+
+impl<W: Write> Rows<W> {
+    /// A table with these columns that is written elsewhere.
+    pub fn to(out: W, heading: &str) -> Result<Self, String> {
+        let mut rows = Self(BufWriter::new(out));
         rows.write(heading)?;
         Ok(rows)
     }

@@ -2,6 +2,7 @@
 //!
 //! Protocols see a time of their own that does not pass during gaps: a sleep is no loss to be repaired.
 
+use std::io::{Stdout, Write};
 use std::time::{Duration, Instant};
 
 use flight::dictionary::benchmark;
@@ -15,7 +16,7 @@ use flight_links::suite::Security;
 use super::arms::Arm;
 use super::rows::{Outcome, Rows};
 use super::schedule::Gap;
-use super::wire::Wire;
+use super::wire::{System, Wire};
 
 /// Time that passes for the protocols from one message to the next: acknowledgements become due as in a slow flow.
 const STEP: Duration = Duration::from_millis(30);
@@ -35,9 +36,9 @@ pub struct Cell<'a> {
 }
 
 /// Where the samples go.
-pub struct Log {
+pub struct Log<W: Write = Stdout> {
     /// The table.
-    pub rows: Rows,
+    pub rows: Rows<W>,
     /// Rows of the block so far.
     pub order: u64,
     /// The block.
@@ -47,10 +48,10 @@ pub struct Log {
 }
 
 /// A turn that was opened: both ends know each other, and a first exchange is done and thrown away.
-pub struct Turn<'a> {
+pub struct Turn<'a, S = Wire> {
     cell: Cell<'a>,
     pair: Pair,
-    wire: Wire,
+    wire: S,
     sample: usize,
     next: Next,
     ended: Instant,
@@ -98,8 +99,19 @@ impl<'a> Turn<'a> {
         ) {
             return Err(format!("{security}: the handshake did not end: {:?}", pair.ground.state()));
         }
-        let mut wire =
-            Wire::new(security == Security::Tls).map_err(|error| format!("no sockets: {error}"))?;
+        let wire = Wire::new(security == Security::Tls).map_err(|error| format!("no sockets: {error}"))?;
+        Self::begin(cell, pair, wire, log)
+    }
+}
+
+impl<'a, S: System> Turn<'a, S> {
+    /// The first exchange of ends that know each other.
+    fn begin<W: Write>(
+        cell: Cell<'a>,
+        mut pair: Pair,
+        mut wire: S,
+        log: &mut Log<W>,
+    ) -> Result<Option<Self>, String> {
         let first = message(0, cell.payload)?;
         let Some((_, datagrams)) = apply(&mut pair, &first, &mut wire)? else { return Ok(None) };
         let mut turn = Self { cell, pair, wire, sample: 0, next: Next::Apply(Vec::new()), ended: log.worked };
@@ -114,8 +126,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Sends the next message, or receives the one that was sent, and writes what both took.
-    pub fn step(&mut self, log: &mut Log) -> Outcome {
-        let begin = Instant::now();
+    pub fn step<W: Write>(&mut self, log: &mut Log<W>) -> Outcome {
+        let begin = self.wire.now();
         let rested = Rested { own: begin - self.ended, any: begin - log.worked };
         match std::mem::replace(&mut self.next, Next::Apply(Vec::new())) {
             Next::Apply(message) => {
@@ -123,7 +135,7 @@ impl<'a> Turn<'a> {
                     return Err("a message is refused that was taken before".to_owned());
                 };
                 self.next = Next::Process(message, Sent { spent, datagrams, rested });
-                self.ended = Instant::now();
+                self.ended = self.wire.now();
                 log.worked = self.ended;
             }
             Next::Process(message, sent) => {
@@ -144,10 +156,10 @@ impl<'a> Turn<'a> {
     }
 
     /// Has the next message ready before the gap, which begins.
-    fn wait(&mut self, log: &mut Log) -> Outcome {
+    fn wait<W: Write>(&mut self, log: &mut Log<W>) -> Outcome {
         self.sample += 1;
         self.next = Next::Apply(message(self.sample, self.cell.payload)?);
-        self.ended = Instant::now();
+        self.ended = self.wire.now();
         log.worked = self.ended;
         Ok(())
     }
@@ -158,12 +170,12 @@ impl<'a> Turn<'a> {
         let (processed, answers) = process(pair, message, datagrams, wire).map_err(|error| {
             format!("{}, {} octets: {error}", cell.arm.arrangement.security(), cell.payload)
         })?;
-        let begin = Instant::now();
+        let begin = wire.now();
         for answer in answers {
             pair.ground.process(&answer, pair.now).map_err(|refusal| refusal.reason)?;
         }
         pair.pass(pair.now + STEP, &mut ());
-        let upkeep = begin.elapsed();
+        let upkeep = wire.now() - begin;
         meter::take();
         Ok((processed, upkeep))
     }
@@ -205,21 +217,25 @@ fn message(sample: usize, payload: usize) -> Result<Vec<u8>, String> {
 }
 
 /// What ground spends on a message, and its datagrams; none if it does not fit.
-fn apply(pair: &mut Pair, message: &[u8], wire: &mut Wire) -> Result<Option<(Spent, Datagrams)>, String> {
+fn apply(
+    pair: &mut Pair,
+    message: &[u8],
+    wire: &mut impl System,
+) -> Result<Option<(Spent, Datagrams)>, String> {
     let mut datagrams = Vec::with_capacity(4);
     meter::take();
-    let begin = Instant::now();
+    let begin = wire.now();
     let applied = pair.ground.apply(message, pair.now);
     while let Some(output) = pair.ground.poll() {
         if let Output::Datagram(datagram) = output {
             datagrams.push(datagram);
         }
     }
-    let made = Instant::now();
+    let made = wire.now();
     for datagram in &datagrams {
         wire.send(datagram).map_err(|error| format!("nothing can be sent: {error}"))?;
     }
-    let system = made.elapsed();
+    let system = wire.now() - made;
     match applied {
         Ok(()) => Ok(Some((Spent { total: made - begin, system, ciphers: meter::take() }, datagrams))),
         Err(refusal) if refusal.code == "too-long" => Ok(None),
@@ -232,16 +248,16 @@ fn process(
     pair: &mut Pair,
     message: &[u8],
     datagrams: &[Vec<u8>],
-    wire: &mut Wire,
+    wire: &mut impl System,
 ) -> Result<(Spent, Datagrams), String> {
     let mut buffers: Vec<_> = datagrams.iter().map(|datagram| vec![0; datagram.len()]).collect();
     let mut answers = Vec::new();
     meter::take();
-    let begin = Instant::now();
+    let begin = wire.now();
     for buffer in &mut buffers {
         wire.receive(buffer).map_err(|error| format!("nothing can be received: {error}"))?;
     }
-    let came = Instant::now();
+    let came = wire.now();
     for buffer in &buffers {
         pair.space.process(buffer, pair.now).map_err(|refusal| refusal.reason)?;
     }
@@ -252,9 +268,163 @@ fn process(
             None => break None,
         }
     };
-    let (system, total) = (came - begin, came.elapsed());
+    let (system, total) = (came - begin, wire.now() - came);
     if taken.as_deref() != Some(message) {
         return Err("the message did not come out as it went in".to_owned());
     }
     Ok((Spent { total, system, ciphers: meter::take() }, answers))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use flight::security::{LinkSecurity, Refusal};
+    use flight_links::arrangement::Arrangement;
+    use flight_links::link::Link;
+    use flight_links::suite::Suite;
+
+    use super::*;
+    use crate::arms::Rank;
+    use crate::messages::HEADING;
+
+    /// A clock that stands still but for what is said to take time.
+    #[derive(Clone)]
+    struct Clock(Instant, Arc<AtomicU64>);
+
+    impl Clock {
+        fn now(&self) -> Instant {
+            self.0 + Duration::from_nanos(self.1.load(Ordering::Relaxed))
+        }
+
+        fn pass(&self, ns: u64) {
+            self.1.fetch_add(ns, Ordering::Relaxed);
+        }
+    }
+
+    /// What was sent waits here. A sending takes 50 us, a receiving 70 us.
+    struct Queue(Clock, Vec<Vec<u8>>);
+
+    impl System for Queue {
+        fn now(&self) -> Instant {
+            self.0.now()
+        }
+
+        fn send(&mut self, octets: &[u8]) -> io::Result<()> {
+            self.0.pass(50_000);
+            self.1.push(octets.to_vec());
+            Ok(())
+        }
+
+        fn receive(&mut self, octets: &mut [u8]) -> io::Result<()> {
+            self.0.pass(70_000);
+            octets.copy_from_slice(&self.1.remove(0));
+            Ok(())
+        }
+    }
+
+    /// An end whose work takes a time that is known, and which answers each datagram by one that the other end ignores.
+    struct Slow {
+        link: Box<dyn Link>,
+        clock: Clock,
+        apply_ns: u64,
+        process_ns: u64,
+        poll_ns: u64,
+        answers: Option<usize>,
+    }
+
+    const ANSWER: &[u8] = b"taken";
+
+    impl LinkSecurity for Slow {
+        fn name(&self) -> &'static str {
+            self.link.name()
+        }
+
+        fn apply(&mut self, message: &[u8], now: Duration) -> Result<(), Refusal> {
+            self.clock.pass(self.apply_ns);
+            self.link.apply(message, now)
+        }
+
+        fn process(&mut self, datagram: &[u8], now: Duration) -> Result<(), Refusal> {
+            self.clock.pass(self.process_ns);
+            if datagram == ANSWER {
+                return Ok(());
+            }
+            self.answers = self.answers.map(|due| due + 1);
+            self.link.process(datagram, now)
+        }
+
+        fn poll(&mut self) -> Option<Output> {
+            self.clock.pass(self.poll_ns);
+            if let Some(due) = self.answers.filter(|due| *due > 0) {
+                self.answers = Some(due - 1);
+                return Some(Output::Datagram(ANSWER.to_vec()));
+            }
+            self.link.poll()
+        }
+    }
+
+    impl Link for Slow {
+        fn state(&self) -> State {
+            self.link.state()
+        }
+    }
+
+    /// Sends one message over SDLS, which takes two rows. Between its steps another turn's ciphers work.
+    fn write_one_message(arm: &Arm, rows: Rows<&mut Vec<u8>>) {
+        let open = || arm.arrangement.open(&mut ()).unwrap();
+        let clock = Clock(Instant::now(), Arc::default());
+        let slow = |link, (apply_ns, process_ns, poll_ns), answers| {
+            Box::new(Slow { link, clock: clock.clone(), apply_ns, process_ns, poll_ns, answers })
+        };
+        let Pair { ground, space, .. } = open();
+        let pair = Pair::new(slow(ground, (1000, 300, 10), None), slow(space, (0, 2000, 40), Some(0)));
+        let mut other = open();
+        let mut log = Log { rows, order: 16, block: 6, worked: clock.now() };
+        let gap = Gap { length: Duration::from_millis(3), samples: 1 };
+        let cell = Cell { arm, payload: 128, gap };
+        let mut turn = Turn::begin(cell, pair, Queue(clock.clone(), vec![]), &mut log).unwrap().unwrap();
+        assert_eq!(turn.due(), clock.now() + gap.length);
+        for (rest_ns, quiet_ns) in [(5_000_000, 2_000_000), (7_000_000, 6_000_000)] {
+            clock.pass(rest_ns - quiet_ns);
+            other.ground.apply(&message(0, 8).unwrap(), Duration::ZERO).unwrap();
+            log.worked = clock.now();
+            clock.pass(quiet_ns);
+            turn.step(&mut log).unwrap();
+            assert_eq!(log.worked, clock.now());
+        }
+        log.rows.finish().unwrap();
+    }
+
+    /// No two times of a row are alike, so that each can only come from what its column names. Ground is polled until it
+    /// has nothing more to send; space until the message comes, before which its answer does; upkeep is that answer at
+    /// ground, and one more poll of each.
+    #[test]
+    fn a_row_has_in_each_column_what_it_says() {
+        let arrangement = Arrangement::new(Security::SdlsGcm, Suite::of(Security::SdlsGcm), true).unwrap();
+        let mut table = Vec::new();
+        let arm = Arm { arrangement, rank: Rank::Main };
+        write_one_message(&arm, Rows::to(&mut table, HEADING).unwrap());
+        let table = String::from_utf8(table).unwrap();
+        let mut lines = table.lines();
+        assert_eq!(lines.next(), Some(HEADING));
+        let place = HEADING.split(',').position(|name| name == "crypto_ns").unwrap();
+        let rows: Vec<_> = lines
+            .map(|line| {
+                let mut values: Vec<_> = line.split(',').collect();
+                assert!(values[place].parse::<u64>().unwrap() > 0, "ciphers take time: {line}");
+                values[place] = "*";
+                values.join(",")
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "sdls-gcm,rustcrypto,aes-256-gcm,128,3,6,17,apply,1020,*,1,50000,0,1,174,5000000,2000000",
+                "sdls-gcm,rustcrypto,aes-256-gcm,128,3,6,18,process,2080,*,1,70000,350,1,174,7000000,6000000",
+            ]
+        );
+    }
 }

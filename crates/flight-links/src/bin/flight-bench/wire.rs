@@ -2,6 +2,17 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::time::Instant;
+
+/// What a measurement has of the system.
+pub trait System {
+    /// The time.
+    fn now(&self) -> Instant;
+    /// Sends a datagram to space.
+    fn send(&mut self, octets: &[u8]) -> io::Result<()>;
+    /// Receives what was sent.
+    fn receive(&mut self, octets: &mut [u8]) -> io::Result<()>;
+}
 
 /// From ground to space.
 pub enum Wire {
@@ -26,17 +37,21 @@ impl Wire {
         space.connect(ground.local_addr()?)?;
         Ok(Self::Datagrams(ground, space))
     }
+}
 
-    /// Sends a datagram.
-    pub fn send(&mut self, octets: &[u8]) -> io::Result<()> {
+impl System for Wire {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn send(&mut self, octets: &[u8]) -> io::Result<()> {
         match self {
             Self::Datagrams(ground, _) => ground.send(octets).map(drop),
             Self::Stream(ground, _) => ground.write_all(octets),
         }
     }
 
-    /// Receives what was sent.
-    pub fn receive(&mut self, octets: &mut [u8]) -> io::Result<()> {
+    fn receive(&mut self, octets: &mut [u8]) -> io::Result<()> {
         match self {
             Self::Datagrams(_, space) => space.recv(octets).map(drop),
             Self::Stream(_, space) => space.read_exact(octets),

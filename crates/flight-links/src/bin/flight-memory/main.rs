@@ -148,23 +148,48 @@ fn run(cli: &Cli) -> Result<(), String> {
     }
     let peak = HEAP.peak_usage();
     drop(black_box(mark));
-    let count = links.len();
-    let each = |octets: i64| octets / count as i64;
+    let heap = Heap { before, shared, open, peak, held };
+    let resident = [kibibytes("/proc/self/status", "VmHWM:")?, kibibytes("/proc/self/smaps_rollup", "Pss:")?];
     println!("{HEADING}");
     println!(
-        "{},{},{count},{},{before},{},{},{},{},{},{},{}",
+        "{},{},{},{},{}",
         cli.security,
         cli.security.crypto_library(cli.provider),
+        links.len(),
         cli.messages,
-        shared.saturating_sub(before),
-        open.saturating_sub(shared) / count,
-        each(held.ground),
-        each(held.space),
-        peak.saturating_sub(before),
-        kibibytes("/proc/self/status", "VmHWM:")?,
-        kibibytes("/proc/self/smaps_rollup", "Pss:")?,
+        columns(&heap, links.len(), resident)
     );
     Ok(())
+}
+
+/// Octets of the heap.
+struct Heap {
+    /// Before the settings of both ends were made.
+    before: usize,
+    /// With them.
+    shared: usize,
+    /// With all links open.
+    open: usize,
+    /// At most, from the settings on.
+    peak: usize,
+    /// What the ends of all links keep.
+    held: Held,
+}
+
+/// The values of the columns from `heap_before` on, of so many links; `resident` is the peak of the resident set, and what of
+/// it is the process' own share.
+fn columns(heap: &Heap, links: usize, resident: [u64; 2]) -> String {
+    let Heap { before, shared, open, peak, held } = heap;
+    let [rss_peak, pss] = resident;
+    let each = |octets: i64| octets / links as i64;
+    format!(
+        "{before},{},{},{},{},{},{rss_peak},{pss}",
+        shared.saturating_sub(*before),
+        open.saturating_sub(*shared) / links,
+        each(held.ground),
+        each(held.space),
+        peak.saturating_sub(*before),
+    )
 }
 
 const HEADING: &str = "security,provider,links,messages,heap_before,heap_shared,heap_a_link,\
@@ -185,4 +210,47 @@ fn kibibytes(path: &str, name: &str) -> Result<u64, String> {
         .lines()
         .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     number.map(|kibibytes| kibibytes * 1024).ok_or_else(|| format!("{path} has no line «{name}»"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_in_each_column_what_it_says() {
+        let held = Held { began: 0, ground: 4 * 110, space: 4 * 70 };
+        let heap = Heap { before: 1000, shared: 1500, open: 1500 + 4 * 200, peak: 3100, held };
+        let columns = columns(&heap, 4, [9000, 8000]);
+        let names = HEADING.split(',').skip_while(|name| *name != "heap_before");
+        assert_eq!(names.clone().count(), columns.split(',').count());
+        assert_eq!(
+            names.zip(columns.split(',')).collect::<Vec<_>>(),
+            [
+                ("heap_before", "1000"),
+                ("heap_shared", "500"),
+                ("heap_a_link", "200"),
+                ("heap_a_link_ground", "110"),
+                ("heap_a_link_space", "70"),
+                ("heap_peak", "2100"),
+                ("rss_peak", "9000"),
+                ("pss", "8000"),
+            ]
+        );
+    }
+
+    /// In whole mebibytes, beside which nothing counts that the test's own surroundings take.
+    #[test]
+    fn each_end_keeps_what_it_took_while_it_worked() {
+        const MEBIBYTE: usize = 1 << 20;
+        let mut held = Held::default();
+        let mut kept: Vec<Vec<u8>> = Vec::with_capacity(6);
+        for (end, mebibytes) in [(End::Ground, 8), (End::Space, 3), (End::Ground, 4)] {
+            held.begins(end);
+            kept.push(Vec::with_capacity(mebibytes * MEBIBYTE));
+            held.ends(end);
+            kept.push(Vec::with_capacity(50 * MEBIBYTE));
+        }
+        let whole = |octets: i64| (octets as f64 / MEBIBYTE as f64).round();
+        assert_eq!((whole(held.ground), whole(held.space)), (12.0, 3.0));
+    }
 }
