@@ -147,6 +147,7 @@ def test_what_random_losses_leave_to_chance_is_said(capsys: pytest.CaptureFixtur
     said = told(by_loss(trials, transfer, delay_s=0.25), capsys)
     assert "each trial is 3 runs with random losses" in said
     assert "where it fails, and what mends it, may be chance" in said
+    assert "each trial is one run" in told(found(lambda *_: False, loss=0.1), capsys)
     lossy = found(lambda delay_s, *_: delay_s < 100, loss=0.1)
     assert "each trial is one run with random losses" in (said := told(lossy, capsys))
     assert "where it fails may be chance" in said

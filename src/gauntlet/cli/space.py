@@ -167,17 +167,20 @@ def _show(found: "list[Breaking]") -> None:
         if number:
             click.echo()
         click.echo(f"{one.protocol}, {one.varied} varied")
-        for head, words in _lines(one):
+        for head, words in (*_lines(one), *_by_chance(one)):
             click.echo(f"  {head:<14} {words}")
 
 
-def _by_chance(one: "Breaking") -> str:
+def _by_chance(one: "Breaking") -> "Iterator[tuple[str, str]]":
     """How sure what was found with random losses is."""
+    if not one.by_chance:
+        return
     runs = "one run" if one.runs == 1 else f"{one.runs} runs"
     mends = ", and what mends it," if one.mends or one.together else ""
-    return (
+    yield (
+        "mind",
         f"each trial is {runs} with random losses, all of which have to complete; where it fails{mends} "
-        "may be chance (--repetitions, at most 20)"
+        "may be chance (--repetitions, at most 20)",
     )
 
 
@@ -202,5 +205,3 @@ def _lines(one: "Breaking") -> "Iterator[tuple[str, str]]":
         yield head, f"none of {', '.join(one.tried)}"
     elif not one.mends:
         yield head, "no parameter of this transport is known to bear on it"
-    if one.by_chance:
-        yield "mind", _by_chance(one)

@@ -24,7 +24,7 @@ _FINE = 1.02
 """Bisection of a delay, or of a parameter, ends when its ends differ by a fiftieth."""
 
 _LOSS_DIGITS = 2
-"""Bisection of a loss goes by whole per cents: a few runs with losses of their own tell no less apart."""
+"""Bisection of a loss goes by whole per cents: a few runs with random losses tell nothing finer."""
 
 _PATIENCE_ROUND_TRIPS = 400
 """Round trips after which a transfer that is still going on counts as not completed."""
