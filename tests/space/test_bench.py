@@ -112,14 +112,14 @@ def test_a_folder_of_something_else_is_refused(there: Programs, tmp_path: Path) 
         bench.bench(tmp_path / "own", True, 1, quiet)
 
 
-def test_the_command_prints_the_three_columns_or_all_as_json(there: Programs, tmp_path: Path) -> None:
+def test_the_command_prints_both_tables_or_all_as_json(there: Programs, tmp_path: Path) -> None:
     def say(*words: str) -> str:
         done = CliRunner().invoke(main, ["space", "bench", "--quick", "--out", str(tmp_path / "b"), *words])
         assert done.exit_code == 0, done.output
         return done.stdout
 
     told = say()
-    assert "4.3" in told and "QUIC" in told
+    assert told.startswith("security ") and "in the place of table-4.3/x25519" in told
     assert json.loads(say("--json")) == bench.load(tmp_path / "b")
 
 

@@ -405,6 +405,13 @@ def test_the_page_has_instructions_sizes_and_attacks_of_s2n_quic() -> None:
     assert came["attacks-s2n"].items() <= came["attacks"].items()
 
 
+def test_readme_counts_the_benches_and_their_samples() -> None:
+    benches = json.loads((STUDY.summary / "manifest.json").read_text(encoding="utf-8"))["benches"]
+    samples = sum(sum(SUMMARY.flows(bench)["samples"].to_pylist()) for bench in benches)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"there are {len(benches)}, with {samples / 1e6:.1f} million samples" in readme
+
+
 def test_figures_of_chapter_4_stand_by_the_method_and_corrected() -> None:
     for figure in RAW["figure"]:
         if figure["key"] in ("4.1", "4.2", "4.3"):

@@ -114,7 +114,7 @@ def reproduce(
       gauntlet reproduce d34 --full             all of it
       gauntlet reproduce d34 --full --only udp-hsr --repetitions 40
       gauntlet reproduce d34 --full --scheduler tcp://10.0.0.1:8786
-      gauntlet reproduce d34 --from-summary     the verdicts of the last full run, in seconds
+      gauntlet reproduce d34 --from-summary     the verdicts of the last full run
       gauntlet reproduce ./my-study             a study of your own: a folder
     """
     from gauntlet import studies

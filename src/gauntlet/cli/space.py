@@ -155,10 +155,10 @@ def _delay(seconds: float) -> str:
 
 
 def _loss(share: float) -> str:
-    """As people read it: bisection halves, and the digits that this makes say nothing."""
+    """As people read it; bisection goes by whole per cents."""
     from gauntlet.units import format_fraction
 
-    return format_fraction(float(f"{share:.4g}"))
+    return format_fraction(share)
 
 
 def _show(found: "list[Breaking]") -> None:
@@ -167,8 +167,21 @@ def _show(found: "list[Breaking]") -> None:
         if number:
             click.echo()
         click.echo(f"{one.protocol}, {one.varied} varied")
-        for head, words in _lines(one):
+        for head, words in (*_lines(one), *_by_chance(one)):
             click.echo(f"  {head:<14} {words}")
+
+
+def _by_chance(one: "Breaking") -> "Iterator[tuple[str, str]]":
+    """How sure what was found with random losses is."""
+    if not one.by_chance:
+        return
+    runs = "one run" if one.runs == 1 else f"{one.runs} runs"
+    mends = ", and what mends it," if one.mends or one.together else ""
+    yield (
+        "mind",
+        f"each trial is {runs} with random losses, all of which have to complete; where it fails{mends} "
+        "may be chance (--repetitions, at most 20)",
+    )
 
 
 def _lines(one: "Breaking") -> "Iterator[tuple[str, str]]":

@@ -17,8 +17,9 @@ def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
     """Measure SDLS, QUIC, TLS, DTLS and ResTP on this machine, in real time.
 
     Messages after gaps, handshakes, memory, instructions, code, and attacks. Keeps every sample (Parquet)
-    with a description of the machine. Prints side by side what a published study of QUIC and SDLS has (see
-    `gauntlet reproduce space`), its method done again, and the corrected value. Stop whenever you like: the
+    with a description of the machine. Prints a row for each security, and then side by side what a published
+    study of QUIC and SDLS has (see `gauntlet reproduce space`), its method done again, and the corrected
+    value. Stop whenever you like: the
     same command goes on. An idle machine gives better numbers.
 
     Needs flight-bench and flight-memory: cargo build --profile measure -p flight-links.
@@ -28,33 +29,14 @@ def bench(quick: bool, seed: int, out: Path, json_: bool) -> None:
       gauntlet space bench --quick
       gauntlet space bench --out results/space-bench-full
     """
-    from gauntlet.cli.output import console, print_json
+    from gauntlet.cli.output import print_json
+    from gauntlet.cli.space_bench_tables import published, securities
     from gauntlet.space.bench import bench as measure
 
     found = measure(out, quick, seed, lambda sentence: click.echo(sentence, err=True))
     if json_:
         print_json(found)
         return
-    from rich.table import Table
-
-    table = Table(box=None)
-    table.add_column("", overflow="fold")
-    for heading in ("unit", "published", "again", "n", "corrected", "95 % interval"):
-        table.add_column(heading, no_wrap=True)
-    for row in found["tables"]["published"]:
-        interval = [row["corrected_low"], row["corrected_high"]]
-        table.add_row(
-            row["key"],
-            row["unit"],
-            f"{row['published']:g}",
-            _number(row["method"]),
-            str(row["method_n"] or ""),
-            _number(row["corrected"]),
-            "" if None in interval else " - ".join(map(_number, interval)),
-        )
-    console().print(table)
+    for line in (*securities(found["tables"]), "", *published(found["tables"]["published"]), ""):
+        click.echo(line)
     click.echo(f"Samples and summary: {out}")
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"

@@ -23,8 +23,8 @@ from gauntlet.units import format_time
 _FINE = 1.02
 """Bisection of a delay, or of a parameter, ends when its ends differ by a fiftieth."""
 
-_LOSS_STEP = 0.005
-"""Bisection of a loss ends at half a per cent."""
+_LOSS_DIGITS = 2
+"""Bisection of a loss goes by whole per cents: a few runs with random losses tell nothing finer."""
 
 _PATIENCE_ROUND_TRIPS = 400
 """Round trips after which a transfer that is still going on counts as not completed."""
@@ -74,6 +74,10 @@ class Breaking:
     holds: float | None
     breaks: float | None
     reason: str = ""
+    runs: int = 1
+    """Runs of each trial."""
+    by_chance: bool = False
+    """Whether packets were lost, so that other runs may end otherwise."""
     tried: tuple[str, ...] = ()
     """The flow keys that were tried where it breaks."""
     mends: list[Mend] = field(default_factory=list)
@@ -196,12 +200,23 @@ def by_delay(
         raise UserError(
             f"The delays from {least_s:g} s to {most_s:g} s are no range; give the shorter first."
         )
+    found = Breaking(
+        transfer.protocol,
+        "delay",
+        None,
+        None,
+        runs=transfer.repetitions,
+        by_chance=loss > 0,
+        trials=trials.made,
+    )
     first = trials(least_s, loss)
     if not first.completed:
-        return Breaking(transfer.protocol, "delay", None, least_s, first.reason, trials=trials.made)
+        found.breaks, found.reason = least_s, first.reason
+        return found
     last = trials(most_s, loss)
     if last.completed:
-        return Breaking(transfer.protocol, "delay", most_s, None, trials=trials.made)
+        found.holds = most_s
+        return found
     holds, failing = least_s, last
     while failing.delay_s > holds * _FINE:
         trial = trials(math.sqrt(holds * failing.delay_s), loss)
@@ -209,7 +224,7 @@ def by_delay(
             holds = trial.delay_s
         else:
             failing = trial
-    found = Breaking(transfer.protocol, "delay", holds, failing.delay_s, failing.reason, trials=trials.made)
+    found.holds, found.breaks, found.reason = holds, failing.delay_s, failing.reason
     _mend(found, trials, failing)
     return found
 
@@ -221,17 +236,21 @@ def by_loss(trials: Trials, transfer: Transfer, *, delay_s: float, most: float =
             f"{transfer.protocol} does not complete at {format_time(delay_s)} without losses; vary the delay "
             "first."
         )
+    found = Breaking(
+        transfer.protocol, "loss", None, None, runs=transfer.repetitions, by_chance=True, trials=trials.made
+    )
     last = trials(delay_s, most)
     if last.completed:
-        return Breaking(transfer.protocol, "loss", most, None, trials=trials.made)
+        found.holds = most
+        return found
     holds, failing = 0.0, last
-    while failing.loss - holds > _LOSS_STEP:
-        trial = trials(delay_s, round((holds + failing.loss) / 2, 6))
+    while (middle := round((holds + failing.loss) / 2, _LOSS_DIGITS)) not in (holds, failing.loss):
+        trial = trials(delay_s, middle)
         if trial.completed:
             holds = trial.loss
         else:
             failing = trial
-    found = Breaking(transfer.protocol, "loss", holds, failing.loss, failing.reason, trials=trials.made)
+    found.holds, found.breaks, found.reason = holds, failing.loss, failing.reason
     _mend(found, trials, failing)
     return found
 
