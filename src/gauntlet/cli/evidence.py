@@ -75,7 +75,8 @@ def _fate(it: "Fate") -> str:
     times = ((it.accepted_s, "acted on"), (it.wrong_accepted_s, "a wrong one in its place acted on"))
     acted = [f"{words} at {time_s:.2f} s" for time_s, words in times if time_s is not None]
     told = "nobody told" if it.signalled_s is None else f"told by {it.by} at {it.signalled_s:.2f} s"
-    return f"message {it.number + 1}, sent at {it.sent_s:.2f} s: {', '.join(it.fates)}; {', '.join(acted) or 'never acted on'}; {told}"
+    what = f"{', '.join(it.fates)}; {', '.join(acted) or 'never acted on'}; {told}"
+    return f"message {it.number + 1}, sent at {it.sent_s:.2f} s: {what}"
 
 
 @evidence.command(short_help="Make a pack from results.")
