@@ -193,3 +193,15 @@ def test_the_lead_counts_claims(
     for claim, count in zip(tried, unnoticed, strict=True):
         claim["finding"].update(not_noticed=count, bound=None if count else 0.06)
     assert words_ in _plain(page.html(manifest, tried))
+
+
+def test_headings_name_the_experiments_where_there_are_several(told: tuple[dict[str, Any], Claims]) -> None:
+    manifest, claims = told
+    title = manifest["experiments"]["small"]["title"]
+    assert page.html(manifest, claims).count(f"<h3>{title}</h3>") == 2
+    manifest["experiments"]["with-certificates"] = manifest["experiments"]["small"]
+    manifest["experiments"]["untitled"] = {**manifest["experiments"]["small"], "title": ""}
+    others = [{**it, "experiment": name} for name in ("with-certificates", "untitled") for it in claims]
+    shown = page.html(manifest, [*claims, *others])
+    for heading in (f"small: {title}", f"with-certificates: {title}", "untitled"):
+        assert shown.count(f"<h3>{heading}</h3>") == 2

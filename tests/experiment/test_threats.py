@@ -285,6 +285,11 @@ def test_a_message_can_be_named_by_its_place_or_by_time() -> None:
             {"protocol": "restp-file"},
             "cannot make a packet of restp-file",
         ),
+        (
+            'kind = "insertion"\nat = "3s"\nattacker = "off-path"',
+            {"protocol": "rasta"},
+            "set attacker = 'in-path-with-keys', who does it in the sender's place",
+        ),
         ('kind = "deletion"\nmessage = 3', {"protocol": "quic-aioquic-cubic"}, "programs carry 'safety'"),
         (
             'kind = "deletion"\nmessage = 3\nflow = "reports"',

@@ -122,7 +122,10 @@ impl Stop {
 /// What came of the other end's frames, where none was taken.
 fn came(report: &Report) -> String {
     let refused = report.refused.frames();
-    if report.received.iter().sum::<u64>() == 0 {
+    if report.sent.iter().sum::<u64>() == 0 {
+        // The other end has seen nothing that it could refuse.
+        "; no frame went out: no channel was up".into()
+    } else if report.received.iter().sum::<u64>() == 0 {
         format!("; no frame came: nobody is there, or what this end sends is refused ({SAME})")
     } else if refused > 0 {
         format!("; {}", refusals(&report.refused))

@@ -132,6 +132,7 @@ impl Show {
                 "{} of {sent} answered; round trip min {min:.2} ms, p50 {p50:.2} ms, p99 {p99:.2} ms, max {max:.2} ms",
                 round_trips.len()
             ),
+            _ if sent == 0 => println!("no message was sent"),
             _ => println!("none of {sent} answered"),
         }
         Ok(())

@@ -254,6 +254,18 @@ fn a_peer_that_is_not_there_is_a_failure_with_its_reason() {
 }
 
 #[test]
+fn where_no_channel_comes_up_no_option_is_blamed() {
+    let quick = ["--t-max", "60", "--t-h", "20", "--t-seq", "10"];
+    let connect = ["connect", "--id", "96", "--peer", "97", "-c", "tcp:127.0.0.1:9", "--ping", "3"];
+    let output = output(&[&connect[..], &quick].concat());
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("channel 0 down: "), "{said}");
+    assert!(said.ends_with("no message came in time; no frame went out: no channel was up\n"), "{said}");
+    assert_eq!(String::from_utf8(output.stdout).expect("text"), "no message was sent\n");
+}
+
+#[test]
 fn without_a_safety_code_there_is_a_warning_for_machines_too() {
     let quick = ["--t-max", "60", "--t-h", "20", "--t-seq", "10"];
     let connect = ["connect", "--id", "96", "--peer", "97", "-c", "udp:127.0.0.1:9", "--json"];

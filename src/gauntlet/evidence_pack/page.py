@@ -82,8 +82,8 @@ def html(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> st
         subtitle=_subtitle(manifest, claims),
         lead=_lead(tried),
         parts=[
-            (name, about, grid(mine), [_shown(it) for it in mine])
-            for name, about in manifest["experiments"].items()
+            (_heading(name, manifest), grid(mine), [_shown(it) for it in mine])
+            for name in manifest["experiments"]
             if (mine := [it for it in claims if it["experiment"] == name])
         ],
         left_out=[
@@ -111,6 +111,15 @@ def _subtitle(manifest: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) 
     runs = sum(it["runs"] for it in manifest["experiments"].values())
     experiments = counted(len(manifest["experiments"]), "experiment")
     return f"{counted(len(claims), 'claim')} from {counted(runs, 'run')} of {experiments}"
+
+
+def _heading(name: str, manifest: Mapping[str, Any]) -> str:
+    """What an experiment is called: its title, and where there are several its name, since two may have one
+    title.
+    """
+    title = manifest["experiments"][name]["title"]
+    several = len(manifest["experiments"]) > 1
+    return f"{name}: {title}" if title and several else title or name
 
 
 def _lead(tried: Sequence[Mapping[str, Any]]) -> str:

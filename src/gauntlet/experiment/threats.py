@@ -104,7 +104,7 @@ _BUILDS_ON = {
 where it can write its number. Of what is sealed, where it makes noise without keys, the number may be that of
 the true one if that gets as far as the keys: a copy of a chunk of SCTP, with its TSN, does not."""
 _FORGED_OVER = "UDP, TCP, TLS over TCP, DTLS, QUIC, protected ResTP and RaSTA over TLS"
-"""For people: over what the node can do an insertion and a masquerade."""
+"""For people: over what the node can do an insertion and a masquerade, elsewhere only a sender's end."""
 _TLS13_RECORD_BYTES = 5 + 1 + 16
 """Header, content type and tag of a record (RFC 8446, section 5.2; AES-GCM)."""
 _RASTA_BYTES = 8 + 28 + 2
@@ -468,7 +468,8 @@ def _forged(section: ThreatSection, aim: _Aim, here: str, *, sender: int) -> lis
     if aim.below is None:
         raise UserError(
             f"{here}: the node cannot make a packet of {aim.flow.protocol} that its receiver would take for "
-            f"the next one; '{section.kind}' can be had over {_FORGED_OVER}."
+            "the next one; set attacker = 'in-path-with-keys', who does it in the sender's place, or choose "
+            f"a protocol over which others forge too: {_FORGED_OVER}."
         )
     if section.attacker == "off-path":
         return [_unseen(section, aim, here, sender)]
