@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,20 @@ def test_the_terminal_has_them_within_a_hundred_columns(tmp_path: Path) -> None:
     assert (
         "Never met: repetition, insertion, re-sequencing, corruption and masquerade; at most 75 % of" in said
     )
+    assert not [line for line in lines if "…" in line]
+
+
+def test_names_are_whole_in_eighty_columns(tmp_path: Path) -> None:
+    (made,) = measured([folder(tmp_path / "r", LOST, late=LATE)])
+    udp, other = made.rows
+    rows = [udp, replace(other, protocol="quic-quinn-cubic-deep-space")]
+    console = Console(record=True, width=80, file=io.StringIO())
+    names = ["hazard-overload", "hazard-overload-constant"]
+    console.print(shown([replace(made, name=name, rows=rows) for name in names]))
+    lines = console.export_text().splitlines()
+    first = [line.split()[0] for line in lines if line.split()]
+    assert [it for it in first if it.startswith("overload")] == ["overload", "overload-constant"]
+    assert [first[at + 1] for at, it in enumerate(first) if it == "quic-quinn-cubic-"] == ["deep-space"] * 2
     assert not [line for line in lines if "…" in line]
 
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from gauntlet.defences import compare, data
-from gauntlet.evidence.verdict import INVALID
+from gauntlet.evidence.verdict import DROPPED, INVALID, LATE, SIGNALLED, UNDETECTED
 from gauntlet.studies import tried_table
 from gauntlet.studies.summary import Summary
 from gauntlet.studies.tried import Cell, Outcome, cells, tried
@@ -294,3 +294,31 @@ def test_in_short_a_line_is_an_act(tmp_path: Path) -> None:
     ]
     assert lines[3].startswith("  Deletion (more)") and lines[4].startswith("    Deletion (threats)")
     assert printed(tmp_path, "udp", table=tried_table.in_short) == ["By trial: not tried."]
+
+
+@pytest.mark.parametrize(
+    ("act", "threat", "came", "marked"),
+    [
+        ("deletion", "deletion", {LATE: "late"}, ["late"]),
+        ("corruption-two-bits", "corruption", {DROPPED: "missing"}, ["missing"]),
+        ("corruption", "corruption", {LATE: "late", DROPPED: "missing"}, ["late", "missing"]),
+        ("deletion", "deletion", {DROPPED: "missing"}, []),
+        ("deletion", "deletion", {LATE: "late", DROPPED: "missing"}, []),
+        ("delay-as-sender", "delay", {LATE: "late"}, []),
+        ("re-sequencing", "re-sequencing", {UNDETECTED: "out of order, late"}, []),
+        ("corruption", "corruption", {DROPPED: "missing", UNDETECTED: "changed, missing"}, []),
+        ("corruption", "corruption", {SIGNALLED: "missing"}, []),
+    ],
+)
+def test_what_nobody_noticed_is_marked_where_it_is_not_what_the_threat_does(
+    tmp_path: Path, act: str, threat: str, came: dict[str, str], marked: list[str]
+) -> None:
+    rows = [row(verdict, 7, harms=harms) | {"threat": act} for verdict, harms in came.items()]
+    summary(*rows).write(tmp_path / "summary", {})
+    found = cells(KNOWN, tmp_path / "summary")
+    (cell,) = found["sctp", threat]
+    assert list(cell.only) == marked
+    said = " ".join(" ".join(printed(tmp_path, "sctp", table=tried_table.in_short)).split())
+    words = f"only {' or '.join(marked)}"
+    assert (f" of {cell.trials} {words}" in said) == ("only late, all" in said) == bool(marked)
+    assert (f", {words}, without" in tried(found)["sctp", threat]) == bool(marked)

@@ -10,6 +10,7 @@ from rich.text import Text
 from gauntlet.defences import compare
 from gauntlet.defences.compare import NOT_TRIED, Cell, Verdict
 from gauntlet.defences.data import Defences, Has, Meets, Protocol
+from gauntlet.evidence.heads import BROKEN
 
 MEETS = {Meets.ATTACK: "✓", Meets.FAULTS: "◐", Meets.PARTLY: "(✓)", Meets.NO: "✗"}
 HAS = {Has.YES: "✓", Has.PARTLY: "(✓)", Has.NO: "✗"}
@@ -22,15 +23,6 @@ WORDS = {
 STARS = {Verdict.FAULTS_ONLY: " °", Verdict.DIFFERS: " *"}
 NOT_FORGED = "†"
 LEGEND = "\n".join(f"{MEETS[it]:3} {WORDS[it]}" for it in Meets)
-BROKEN = {
-    "repetition": "Repe-\ntition",
-    "deletion": "Dele-\ntion",
-    "insertion": "Inser-\ntion",
-    "re-sequencing": "Re-se-\nquencing",
-    "corruption": "Corrup-\ntion",
-    "masquerade": "Masque-\nrade",
-}
-"""Names of threats in two lines, by id: so the table of all protocols fits 80 columns."""
 DISCLAIMER = (
     "Ticks are by specification, trials change none. No tick makes a safety case: no safety integrity "
     "level is claimed."

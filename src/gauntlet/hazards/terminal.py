@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gauntlet.evidence import THREATS
+from gauntlet.evidence.heads import BROKEN
 from gauntlet.evidence.verdict import LATE
 from gauntlet.hazards.measured import CHECKED, REFERENCE, UNCHECKED, Frequency, Hazard, Row
 from gauntlet.metrics.numbers import counted, interval_text, listed, mean_text, number
@@ -37,9 +38,9 @@ def _shown(hazards: Sequence[Hazard]) -> Iterator[RenderableType]:
 
 def _matrix(hazards: Sequence[Hazard]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column("")
+    table.add_column("", overflow="fold")
     for threat in THREATS:
-        table.add_column(threat.capitalize(), no_wrap=True, justify="right")
+        table.add_column(BROKEN.get(threat, threat.capitalize()), no_wrap=True, justify="right")
     for hazard in hazards:
         row = hazard.row(REFERENCE)
         if row is not None:
@@ -104,7 +105,7 @@ def _range(values: Sequence[int]) -> str:
 
 def _threat(hazard: Hazard, threat: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    table.add_column(threat.capitalize(), width=17, no_wrap=True)
+    table.add_column(threat.capitalize(), width=17, overflow="fold")
     table.add_column("% of messages [95 %]", width=25, no_wrap=True)
     table.add_column("an hour", width=7, justify="right", no_wrap=True)
     receivers = [it for it in (UNCHECKED, CHECKED) if any(row.messages[it] for row in hazard.rows)]

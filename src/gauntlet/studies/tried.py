@@ -28,6 +28,11 @@ _ACTS = {
     "repetition": ("repetition", "repetition-afterwards"),
 }
 """By threat: the acts of the study's experiments where there are several."""
+_LESSER = frozenset({"late", "missing"})
+"""What the application may suffer of a threat that a transport meets: a wrong message is dropped, a lost one
+sent again."""
+_MEANT = {"delay": "late", "deletion": "missing"}
+"""By threat: which of these it brings itself."""
 _AS_SENDER = "-as-sender"
 _WORDS = {
     "-two-bits": "of two bits",
@@ -92,6 +97,14 @@ class Cell:
     def unnoticed(self) -> int:
         """In how many nobody noticed what happened to the application."""
         return sum(it.trials for it in self.outcomes if it.verdict in NOT_NOTICED)
+
+    @property
+    def only(self) -> tuple[str, ...]:
+        """What the application suffered and nobody noticed, where that was only late or missing and not what
+        the row's threat does; else nothing."""
+        came = {harm for it in self.outcomes if it.verdict in NOT_NOTICED for harm in it.harms}
+        meant = _MEANT.get(self.act.partition("-")[0])
+        return tuple(sorted(came)) if came <= _LESSER and meant not in came else ()
 
     @property
     def most_unnoticed(self) -> float | None:
@@ -233,6 +246,8 @@ def _told(those: Iterable[Cell]) -> Iterator[str]:
 def _counted(cell: Cell) -> str:
     most = cell.most_unnoticed
     bound = "" if most is None else f" (at most {number(100 * most)} %)"
+    only = f", only {' or '.join(cell.only)}" if cell.only else ""
     acted = cell.accepted_before
-    before = f", acted on before anybody was told in {acted:,}," if acted else ""
-    return f"{cell.unnoticed:,} of {cell.trials:,} trials unnoticed{bound}{before}"
+    before = f", acted on before anybody was told in {acted:,}" if acted else ""
+    end = "," if only or before else ""
+    return f"{cell.unnoticed:,} of {cell.trials:,} trials unnoticed{bound}{only}{before}{end}"

@@ -45,15 +45,22 @@ i              in some, form or identities told the application, which checks
                them always; the transport had let the message through
 !              in some, the application had acted on a wrong message before
                anybody was told
-Where none of N went unnoticed, at most 3/N do (95 %). How many the marked ones
+{only}Where none of N went unnoticed, at most 3/N do (95 %). How many the marked ones
 are, verdicts and times: --trials."""
+ONLY = """\
+only late,     all that nobody noticed is that a message came late, or never;
+only missing   what the row's threat would do did not reach the application
+"""
 
 
 def in_short(of: Defences, protocols: Sequence[Protocol], cells: Cells) -> RenderableType:
     """In how many trials nobody noticed, by protocol and threat."""
     if not any((protocol.id, threat.id) in cells for protocol in protocols for threat in of.threats):
         return Text(f"By trial: {NOT_TRIED}.", style="dim")
-    return Group(*_in_short(of, protocols, cells), Text(IN_SHORT, style="dim"))
+    beside = (cells.get((protocol.id, threat.id), ()) for protocol in protocols for threat in of.threats)
+    lesser = any(cell.only for those in beside for _, _, shown in by_act(those) for cell in shown)
+    legend = IN_SHORT.format(only=ONLY if lesser else "")
+    return Group(*_in_short(of, protocols, cells), Text(legend, style="dim"))
 
 
 def _in_short(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> Iterator[RenderableType]:
@@ -97,7 +104,8 @@ def _not_repaired(act: str, protocol: Protocol) -> str:
 
 def _of(cell: Cell) -> str:
     marks = ("i" if cell.told_by_form else "") + ("!" if cell.accepted_before else "")
-    return f"{cell.unnoticed:,} of {cell.trials:,}" + (f" {marks}" if marks else "")
+    only = "\nonly " + "\nor ".join(cell.only) if cell.only else ""
+    return f"{cell.unnoticed:,} of {cell.trials:,}" + (f" {marks}" if marks else "") + only
 
 
 def whole(of: Defences, protocols: Iterable[Protocol], cells: Cells) -> RenderableType:
