@@ -141,6 +141,9 @@ def test_who_stops_a_campaign_is_told_how_to_continue(
     def interrupt(*_given: Any, **_named: Any) -> None:
         signal.raise_signal(how)
 
+    if how == signal.SIGINT:
+        # A script's background job, and all that it starts, ignores it.
+        signal.signal(how, signal.default_int_handler)
     monkeypatch.setattr("gauntlet.campaign.run", interrupt)
     Path("own.toml").write_text(CONSTANT)
     refused(gauntlet("run", "own.toml", "--quiet"), 130, "results/small", "the same command continues")
