@@ -16,7 +16,9 @@ from gauntlet.studies.summary import VERDICTS, Summary
 
 STUDY = study("space")
 SUMMARY = Summary.load(STUDY.summary)
-PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "space.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "studies" / "space.md").read_text(encoding="utf-8")
+GUIDE = (DOCS / "guide" / "secure-my-command-link.md").read_text(encoding="utf-8")
 NOTES = {claim.id: claim.note for claim in ledger.load(STUDY.ledger)}
 DECIDED = json.loads((STUDY.summary / VERDICTS).read_text(encoding="utf-8"))["claims"]
 RAW = tomllib.loads((STUDY.home / "figures.toml").read_text(encoding="utf-8"))
@@ -408,7 +410,7 @@ def test_the_page_has_instructions_sizes_and_attacks_of_s2n_quic() -> None:
 def test_readme_counts_the_benches_and_their_samples() -> None:
     benches = json.loads((STUDY.summary / "manifest.json").read_text(encoding="utf-8"))["benches"]
     samples = sum(sum(SUMMARY.flows(bench)["samples"].to_pylist()) for bench in benches)
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     assert f"there are {len(benches)}, with {samples / 1e6:.1f} million samples" in readme
 
 
@@ -477,32 +479,29 @@ def test_each_column_measures_what_its_head_says(key: str) -> None:
 )
 def test_the_guide_to_a_command_link_has_the_times_of_the_summary(words: str, of: dict[str, str]) -> None:
     """It prints medians of all samples, which the summary has by block: within a sixth of those."""
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
-    (line,) = (it for it in guide.splitlines() if it.startswith(f"| {words} |"))
+    (line,) = (it for it in GUIDE.splitlines() if it.startswith(f"| {words} |"))
     said = [float(it) for it in line.split("|")[2:6]]
     found = [it for rest in (WARM, COLD) for it in times(of, rest, benches=["messages"])]
     assert said == pytest.approx(found, rel=1 / 6)
 
 
 def test_the_guide_has_the_times_of_the_later_bench() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
     cold, warm = (
         [f"{it:.{digits}f}" for of in (SDLS, STREAM) for it in times(of, rest, benches=["frames"])]
         for rest, digits in ((COLD, 0), (WARM, 1))
     )
     after, without = (", ".join(it[:3]) for it in (cold, warm))
-    assert f"took {after} and {cold[3]} µs after a rest, and {without} and {warm[3]} without" in guide
+    assert f"took {after} and {cold[3]} µs after a rest, and {without} and {warm[3]} without" in GUIDE
 
 
 def test_the_guide_has_the_ratios_of_one_frame_and_of_two() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "secure-my-command-link.md").read_text()
     short, middle, two = (
         [span(ratios(STREAM, rest, size) + ratios(DATAGRAM, rest, size)) for rest in (WARM, COLD)]
         for size in (128, 512, 1024)
     )
-    assert f"at 128 octets {short[0]} times without a rest and {short[1]} after one" in guide
-    assert f"{middle[0]} at 512 octets (after one {middle[1]})" in guide
+    assert f"at 128 octets {short[0]} times without a rest and {short[1]} after one" in GUIDE
+    assert f"{middle[0]} at 512 octets (after one {middle[1]})" in GUIDE
     (write, read), longest = (ratios(STREAM, rest, 978, benches=["frames"]) for rest in (WARM, COLD))
-    assert f"{write:.1f} times (to write) and {read:.1f} (to read) without a rest" in guide
-    assert f"without a rest, {longest[0]:.1f} and {longest[1]:.1f} after one" in guide
-    assert f"without a rest: {two[0]} times; after one it takes {two[1]}." in guide
+    assert f"{write:.1f} times (to write) and {read:.1f} (to read) without a rest" in GUIDE
+    assert f"without a rest, {longest[0]:.1f} and {longest[1]:.1f} after one" in GUIDE
+    assert f"without a rest: {two[0]} times; after one it takes {two[1]}." in GUIDE

@@ -1,8 +1,9 @@
 """What became of each message of a trial."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gauntlet.evidence.course import Course
+from gauntlet.evidence.course import Course, Event
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,7 @@ def _fate(course: Course, number: int) -> Fate:
     sent_ns = course.sent_ns[number]
     bearing = [event for event in course.events if event.event == "message" and event.number == number]
     came = [event for event in bearing if event.genuine]
-    accepted, wrong = (
-        next((event.t_ns / 1e9 for event in those if event.accepted), None)
-        for those in (came, [event for event in bearing if not event.genuine])
-    )
+    wrong = [event for event in bearing if not event.genuine]
     found = []
     if not came:
         found.append("missing")
@@ -52,7 +50,7 @@ def _fate(course: Course, number: int) -> Fate:
             found.append("out of order")
         if came[0].t_ns - sent_ns > course.bound_ns:
             found.append("late")
-    if any(not event.genuine and event.verdict != "foreign" for event in bearing):
+    if any(event.verdict != "foreign" for event in wrong):
         found.append("changed")
     if any(event.verdict == "foreign" for event in bearing):
         found.append("foreign")
@@ -61,8 +59,13 @@ def _fate(course: Course, number: int) -> Fate:
         number,
         sent_ns / 1e9,
         tuple(found) or ("once",),
-        accepted,
-        wrong,
+        _accepted_s(came),
+        _accepted_s(wrong),
         signal.by if signal else None,
         signal.t_ns / 1e9 if signal else None,
     )
+
+
+def _accepted_s(events: Sequence[Event]) -> float | None:
+    """When the application acted on the first of them that it took; None: on none."""
+    return next((event.t_ns / 1e9 for event in events if event.accepted), None)
