@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gauntlet.attack import arena, gates
-from gauntlet.attack.kinds import FLOOD, KINDS
+from gauntlet.attack.kinds import FLOOD, H3, KINDS
 from gauntlet.attack.measures import INVALID
 from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.own import OWN
@@ -110,7 +110,7 @@ def test_the_unit_of_levels_is_what_fills_the_share(tmp_path: Path, monkeypatch:
 
 FIRST_LOOK_S = 6 * 60
 """Of its ten minutes; the rest is for what is played in virtual time, visits among it, and for the page."""
-WITHOUT_WEAKNESSES_S, WEAKNESSES_S = 70 * 60, 40 * 60
+WITHOUT_WEAKNESSES_S, WEAKNESSES_S, OVER_TCP_S = 70 * 60, 40 * 60, 15 * 60
 """In full."""
 ATTACKER_WAITS_S = 5.5
 """Its usual time-out, and until it has told of the last."""
@@ -165,6 +165,7 @@ def test_all_of_it_has_an_evening(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     weaknesses_s = spent_s.pop(attack_weaknesses.BENCH.name)
     assert sum(spent_s.values()) < WITHOUT_WEAKNESSES_S, spent_s
     assert weaknesses_s < WEAKNESSES_S
+    assert planned_s(attack_weaknesses.OVER_TCP, False, tmp_path, monkeypatch) < OVER_TCP_S
 
 
 # --- recovery
@@ -263,6 +264,13 @@ def test_each_control_stands_beside_the_attack_that_it_is_of() -> None:
     sound = {(it["attack"], it["over"]) for it in own if it["bound"] == attack_weaknesses.AS_IT_IS}
     assert weak < sound
     assert not any(it["bound"] == attack_weaknesses.WEAKENED for it in asked if it["server"] != "own")
+
+
+def test_others_are_tried_over_tcp_with_what_our_own_server_is() -> None:
+    own = [it for it in attack_weaknesses.conditions(quick=False) if it["server"] == "own"]
+    asked = {(it["attack"], it["over"]) for it in own if it["over"] != H3}
+    found = [(it["server"], it["attack"], it["over"]) for it in attack_weaknesses.over_tcp(quick=False)]
+    assert sorted(found) == sorted((server, *it) for server in ("nginx", "caddy") for it in asked)
 
 
 def test_an_old_library_stands_beside_one_with_its_bounds_and_in_full_alone() -> None:

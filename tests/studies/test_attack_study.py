@@ -146,11 +146,13 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
         traffic_sites,
     )
 
-    conditions = {
+    modules = {
         "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,
         "recovery": attack_recovery, "weaknesses": attack_weaknesses, "sites": traffic_sites,
         "browser": traffic_browser, "prediction": attack_prediction,
     }  # fmt: skip
+    conditions = {name: it.conditions(False) for name, it in modules.items()}
+    conditions["weaknesses-tcp"] = attack_weaknesses.over_tcp(False)
     for claim in ledger.load(STUDY.ledger):
         for rule in claim.rules:
             for name, selection in rule.selections():
@@ -159,5 +161,5 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
                 asked = {key: value for key, value in selection.items() if key != "experiment"}
                 assert any(
                     all(it[key] == value for key, value in asked.items())
-                    for it in conditions[name].conditions(False)
+                    for it in conditions[name]
                 ), (claim.id, selection)

@@ -58,6 +58,7 @@ _ALL: tuple[Bench, ...] = (
     attack_memory.BENCH,
     attack_recovery.BENCH,
     attack_weaknesses.BENCH,
+    attack_weaknesses.OVER_TCP,
     attack_prediction.BENCH,
 )
 
