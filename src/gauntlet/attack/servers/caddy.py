@@ -24,7 +24,6 @@ def configuration(wanted: Wanted) -> str:
 {{
     admin off
     auto_https off
-    persist_config off
 {tight}}}
 https://:{wanted.address.port} {{
     bind {wanted.address.host}
