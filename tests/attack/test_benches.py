@@ -110,7 +110,7 @@ def test_the_unit_of_levels_is_what_fills_the_share(tmp_path: Path, monkeypatch:
 
 FIRST_LOOK_S = 6 * 60
 """Of its ten minutes; the rest is for what is played in virtual time, visits among it, and for the page."""
-WITHOUT_WEAKNESSES_S, WEAKNESSES_S, OVER_TCP_S = 70 * 60, 40 * 60, 15 * 60
+WITHOUT_WEAKNESSES_S, WEAKNESSES_S, OVER_TCP_S, LONG_S = 70 * 60, 40 * 60, 15 * 60, 30 * 60
 """In full."""
 ATTACKER_WAITS_S = 5.5
 """Its usual time-out, and until it has told of the last."""
@@ -165,7 +165,8 @@ def test_all_of_it_has_an_evening(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     weaknesses_s = spent_s.pop(attack_weaknesses.BENCH.name)
     assert sum(spent_s.values()) < WITHOUT_WEAKNESSES_S, spent_s
     assert weaknesses_s < WEAKNESSES_S
-    assert planned_s(attack_weaknesses.OVER_TCP, False, tmp_path, monkeypatch) < OVER_TCP_S
+    for bench, most_s in ((attack_weaknesses.OVER_TCP, OVER_TCP_S), (attack_flood.LONG, LONG_S)):
+        assert planned_s(bench, False, tmp_path, monkeypatch) < most_s
 
 
 # --- recovery

@@ -152,6 +152,7 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
         "browser": traffic_browser, "prediction": attack_prediction,
     }  # fmt: skip
     conditions = {name: it.conditions(False) for name, it in modules.items()}
+    conditions["flood-long"] = [it for it in conditions["flood"] if it["load"] == 2.0]
     conditions["weaknesses-tcp"] = attack_weaknesses.over_tcp(False)
     for claim in ledger.load(STUDY.ledger):
         for rule in claim.rules:

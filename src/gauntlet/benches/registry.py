@@ -53,6 +53,7 @@ _ALL: tuple[Bench, ...] = (
     traffic_sites.BENCH,
     traffic_browser.BENCH,
     attack_flood.BENCH,
+    attack_flood.LONG,
     attack_slow.BENCH,
     attack_cost.BENCH,
     attack_memory.BENCH,
