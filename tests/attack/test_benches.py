@@ -26,7 +26,7 @@ from gauntlet.benches import (
 from gauntlet.benches.parts import Parts
 from gauntlet.studies import study
 from tests.attack.conftest import two_cores
-from tests.attack.factory import MB, outcome, request, run, sample
+from tests.attack.factory import MB, outcome, request, run, sample, second
 
 ALL = (attack_flood, attack_slow, attack_cost, attack_memory, attack_recovery, attack_weaknesses)
 
@@ -325,3 +325,12 @@ def test_a_row_of_a_request_that_was_not_served_is_none_in_the_list() -> None:
     assert found["delay_s"] == [0.1, None]
     assert found["outcome"] == ["ok", "timeout"]
     assert request(0.0, 0.1).outcome == "ok"
+
+
+def test_what_an_attacker_told_each_second_is_kept() -> None:
+    told_of = [second(101.0, sent=90, failed=3), second(102.0, completed=40)]
+    found = attack_common.sample(outcome(run(), [0.1] * 10, seconds=told_of), ("served_share",))
+    each = {name: found[f"{name}_each_second"] for name in attack_common.EACH_SECOND}
+    assert each == {"offered": [100, 100], "sent": [90, 100], "completed": [100, 40], "failed": [3, 0]}
+    part = attack_common._part(lambda _: found, {"over": "h3"}, 1, 10)
+    assert part["failed_each_second"].to_pylist() == [[3, 0]]
