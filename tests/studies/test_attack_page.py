@@ -12,7 +12,9 @@ from gauntlet.studies.summary import Summary
 
 STUDY = study("attack")
 SUMMARY = Summary.load(STUDY.summary)
-PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "attack.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "studies" / "attack.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 FULL = {"variant": "full", "certificate": "p-256", "defence": "off"}
 PLAIN = {"defence": "off", "resumption": "none"}
 LEVELS = ("none", "half", "once", "1.5 times", "twice")
@@ -59,6 +61,13 @@ def test_the_table_of_floods_is_the_summary_s(level: str, load: float) -> None:
         line for line in PAGE.splitlines() if line.startswith((f"| {level} |", f"| {level}: mean wait"))
     ]
     assert [it.strip() for it in row.split("|")[2:-1]] == cells
+
+
+def test_the_readme_says_the_same_of_the_highest_level() -> None:
+    served = 100 * flood("served_share", "nginx", "h3", 2.0)
+    waited = wait(flood("delay_restricted_mean_s", "nginx", "h2", 2.0))
+    assert f"serves everybody over TLS and TCP, in {waited}, and {served:.0f} % over QUIC" in README
+    assert flood("served_share", "nginx", "h2", 2.0) == 1.0
 
 
 def ms(server: str, over: str) -> str:
