@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gauntlet.attack import arena, gates
-from gauntlet.attack.kinds import FLOOD, KINDS
+from gauntlet.attack.kinds import FLOOD, H3, KINDS
 from gauntlet.attack.measures import INVALID
 from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.own import OWN
@@ -26,7 +26,7 @@ from gauntlet.benches import (
 from gauntlet.benches.parts import Parts
 from gauntlet.studies import study
 from tests.attack.conftest import two_cores
-from tests.attack.factory import MB, outcome, request, run, sample
+from tests.attack.factory import MB, outcome, request, run, sample, second
 
 ALL = (attack_flood, attack_slow, attack_cost, attack_memory, attack_recovery, attack_weaknesses)
 
@@ -110,7 +110,7 @@ def test_the_unit_of_levels_is_what_fills_the_share(tmp_path: Path, monkeypatch:
 
 FIRST_LOOK_S = 6 * 60
 """Of its ten minutes; the rest is for what is played in virtual time, visits among it, and for the page."""
-WITHOUT_WEAKNESSES_S, WEAKNESSES_S = 70 * 60, 40 * 60
+WITHOUT_WEAKNESSES_S, WEAKNESSES_S, OVER_TCP_S, LONG_S = 70 * 60, 40 * 60, 15 * 60, 30 * 60
 """In full."""
 ATTACKER_WAITS_S = 5.5
 """Its usual time-out, and until it has told of the last."""
@@ -165,6 +165,8 @@ def test_all_of_it_has_an_evening(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     weaknesses_s = spent_s.pop(attack_weaknesses.BENCH.name)
     assert sum(spent_s.values()) < WITHOUT_WEAKNESSES_S, spent_s
     assert weaknesses_s < WEAKNESSES_S
+    for bench, most_s in ((attack_weaknesses.OVER_TCP, OVER_TCP_S), (attack_flood.LONG, LONG_S)):
+        assert planned_s(bench, False, tmp_path, monkeypatch) < most_s
 
 
 # --- recovery
@@ -265,6 +267,13 @@ def test_each_control_stands_beside_the_attack_that_it_is_of() -> None:
     assert not any(it["bound"] == attack_weaknesses.WEAKENED for it in asked if it["server"] != "own")
 
 
+def test_others_are_tried_over_tcp_with_what_our_own_server_is() -> None:
+    own = [it for it in attack_weaknesses.conditions(quick=False) if it["server"] == "own"]
+    asked = {(it["attack"], it["over"]) for it in own if it["over"] != H3}
+    found = [(it["server"], it["attack"], it["over"]) for it in attack_weaknesses.over_tcp(quick=False)]
+    assert sorted(found) == sorted((server, *it) for server in ("nginx", "caddy") for it in asked)
+
+
 def test_an_old_library_stands_beside_one_with_its_bounds_and_in_full_alone() -> None:
     asked = attack_weaknesses.conditions(quick=False)
     tried = {
@@ -316,3 +325,12 @@ def test_a_row_of_a_request_that_was_not_served_is_none_in_the_list() -> None:
     assert found["delay_s"] == [0.1, None]
     assert found["outcome"] == ["ok", "timeout"]
     assert request(0.0, 0.1).outcome == "ok"
+
+
+def test_what_an_attacker_told_each_second_is_kept() -> None:
+    told_of = [second(101.0, sent=90, failed=3), second(102.0, completed=40)]
+    found = attack_common.sample(outcome(run(), [0.1] * 10, seconds=told_of), ("served_share",))
+    each = {name: found[f"{name}_each_second"] for name in attack_common.EACH_SECOND}
+    assert each == {"offered": [100, 100], "sent": [90, 100], "completed": [100, 40], "failed": [3, 0]}
+    part = attack_common._part(lambda _: found, {"over": "h3"}, 1, 10)
+    assert part["failed_each_second"].to_pylist() == [[3, 0]]

@@ -1,17 +1,20 @@
 """The study of QUIC and TLS over TCP under attack: its section 5, sentence by sentence, and its figures."""
 
 import re
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from gauntlet.attack.kinds import FLOOD, H1, H2, H3, KINDS
 from gauntlet.benches import attack_weaknesses
+from gauntlet.errors import NotMeasured
 from gauntlet.figures.kind import Chart
 from gauntlet.studies import judging, ledger, study
 from gauntlet.studies.decide import Verdict
 from gauntlet.studies.ledger import Kind
 from gauntlet.studies.model import Figure
-from gauntlet.studies.summary import Summary
+from gauntlet.studies.summary import BENCH, Part, Summary
 from tests.studies.test_lines import ROW, lines
 from tests.studies.whole import check_measured, summary
 
@@ -63,15 +66,55 @@ def test_figures_stand_in_three_columns(key: str, made_up: Summary) -> None:
     assert all(word in heads for word in ("published", "method again", "corrected"))
 
 
+def test_figure_6_has_its_columns_one_below_the_other(made_up: Summary) -> None:
+    """What is published of it are words, and each of the others takes a table."""
+    (figure,) = (it for it in STUDY.figures if it.key == "6")
+    tables = [it for it in figure.draw(made_up)[1:] if not isinstance(it, Chart)]
+    assert [it.caption.partition(",")[0] for it in tables] == ["Method again", "Corrected"]
+    assert all("published" in it.header for it in tables)
+
+
 def test_each_attack_stands_in_the_table_of_each_protocol_that_it_has(made_up: Summary) -> None:
-    (figure,) = (it for it in STUDY.figures if it.key == "weaknesses")
-    shown = [[row[0] for row in it.rows] for it in figure.draw(made_up) if not isinstance(it, Chart)]
+    drawn = [it.draw(made_up) for it in STUDY.figures if it.key.startswith("weaknesses")]
+    shown = [[row[0] for row in it.rows] for (it,) in drawn if not isinstance(it, Chart)]
     known = [it for it in KINDS.values() if it.key != FLOOD]
     tried = {(it["attack"], it["over"]) for it in attack_weaknesses.conditions(quick=False)}
     assert shown == [[it.key for it in known if (it.key, over) in tried] for over in (H3, H2, H1)]
     # Below HTTP, HTTP/1.1 and HTTP/2 are the same.
     left_out = {(it.key, over) for it in known for over in it.protocols} - tried
     assert left_out == {("flood-initial", H1), ("handshake-stall", H1)}
+
+
+def test_a_first_look_at_weaknesses_has_its_table() -> None:
+    """It has HTTP/3 alone: that there is nothing over HTTP/2 and HTTP/1.1 takes nothing from it."""
+    bench = attack_weaknesses.BENCH
+    of_a_run = {"repetition": 1, "samples": 1, "flow": 0, "trusted": True, "outcome": "ok", "completed": True}
+    rows: list[dict[str, Any]] = [
+        {**condition, **of_a_run, "run": str(place), **dict.fromkeys((it.name for it in bench.measures), 1.0)}
+        for place, condition in enumerate(attack_weaknesses.conditions(quick=True))
+    ]
+    manifest = {"factors": bench.full.whole, "labels": bench.words, "samples": len(rows)}
+    part = Part(manifest, {BENCH: pa.Table.from_pylist(rows)})
+    found = Summary(STUDY.key, {}, STUDY.home, {"weaknesses": part})
+    figures = {it.key: it for it in STUDY.figures if it.key.startswith("weaknesses")}
+    (table,) = figures.pop("weaknesses").draw(found)
+    assert not isinstance(table, Chart)
+    shown = {row[0]: row[1:] for row in table.rows}
+    assert shown["handshake-stall"][0].startswith("100")
+    assert set(shown["rapid-reset"]) == {"–"}
+    for figure in figures.values():
+        with pytest.raises(NotMeasured):
+            figure.draw(found)
+
+
+def test_what_traffic_analysis_has_to_tell_is_shown(made_up: Summary) -> None:
+    heads = {
+        it.key: {head for panel in it.draw(made_up) if not isinstance(panel, Chart) for head in panel.header}
+        for it in STUDY.figures
+    }
+    assert {"found (%)", "false alarms (%)", "precision (%)"} <= heads["open-world"]
+    assert {"more bytes (%)", "more time (%)"} <= heads["padding"]
+    assert {"from (%)", "to (%)", "near-identical (%)"} <= heads["one-set"]
 
 
 def test_every_experiment_and_bench_is_drawn() -> None:
@@ -146,11 +189,14 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
         traffic_sites,
     )
 
-    conditions = {
+    modules = {
         "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,
         "recovery": attack_recovery, "weaknesses": attack_weaknesses, "sites": traffic_sites,
         "browser": traffic_browser, "prediction": attack_prediction,
     }  # fmt: skip
+    conditions = {name: it.conditions(False) for name, it in modules.items()}
+    conditions["flood-long"] = [it for it in conditions["flood"] if it["load"] == 2.0]
+    conditions["weaknesses-tcp"] = attack_weaknesses.over_tcp(False)
     for claim in ledger.load(STUDY.ledger):
         for rule in claim.rules:
             for name, selection in rule.selections():
@@ -159,5 +205,5 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
                 asked = {key: value for key, value in selection.items() if key != "experiment"}
                 assert any(
                     all(it[key] == value for key, value in asked.items())
-                    for it in conditions[name].conditions(False)
+                    for it in conditions[name]
                 ), (claim.id, selection)

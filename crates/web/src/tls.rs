@@ -17,6 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, StoresServerSessions};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, NamedGroup, RootCertStore, ServerConfig};
+use tokio::sync::watch;
 
 use crate::Refusal;
 use crate::counters::Counters;
@@ -164,16 +165,21 @@ impl ClientTls<'_> {
     }
 }
 
-/// The tickets of a client, with a count of those that it used.
+/// The tickets of a client, with counts of those that came and of those that it used.
 #[derive(Debug)]
 pub struct Tickets {
     inner: ClientSessionMemoryCache,
+    came: watch::Sender<u64>,
     used: AtomicU64,
 }
 
 impl Default for Tickets {
     fn default() -> Self {
-        Self { inner: ClientSessionMemoryCache::new(REMEMBERED_SERVERS), used: AtomicU64::new(0) }
+        Self {
+            inner: ClientSessionMemoryCache::new(REMEMBERED_SERVERS),
+            came: watch::Sender::default(),
+            used: AtomicU64::new(0),
+        }
     }
 }
 
@@ -181,6 +187,11 @@ impl Tickets {
     /// How many were offered to a server.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// How many have come, as a number that can be waited for.
+    pub fn came(&self) -> watch::Receiver<u64> {
+        self.came.subscribe()
     }
 }
 
@@ -207,6 +218,7 @@ impl ClientSessionStore for Tickets {
 
     fn insert_tls13_ticket(&self, server: ServerName<'static>, value: Tls13ClientSessionValue) {
         self.inner.insert_tls13_ticket(server, value);
+        self.came.send_modify(|tickets| *tickets += 1);
     }
 
     fn take_tls13_ticket(&self, server: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {

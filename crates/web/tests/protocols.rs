@@ -124,6 +124,15 @@ fn early_data_is_sent_taken_and_answered() {
 }
 
 #[test]
+fn a_connection_whose_answer_came_early_waits_for_its_ticket() {
+    let server = Server::start("early-again", Protocol::H3, &["--early-data", "--tickets", "1"]);
+    let asked = server.ask(&["--count", "20", "--interval-ms", "50", "--early-data"]);
+    let early = asked.requests.iter().filter(|request| request["early_data"] == true).count();
+    assert_eq!(early, 19, "{:?}", asked.requests);
+    assert_eq!(number(&server.stop(), "tickets_redeemed"), 19);
+}
+
+#[test]
 fn a_server_that_takes_no_early_data_is_asked_after_the_handshake() {
     for protocol in Protocol::ALL {
         let server = Server::start("not-early", protocol, &[]);

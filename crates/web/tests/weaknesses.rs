@@ -7,6 +7,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use common::Server;
+use common::attack::LATE_CRYPTO;
 use common::wire::{h3_frame, h3_get, initial_only};
 use quinn::VarInt;
 use serde_json::Value;
@@ -145,6 +146,16 @@ async fn unbounded_sending() {
     server.until("the answer in memory", |now| {
         now["heap_peak_bytes"].as_u64().expect("a number") > before + 10_000_000
     });
+}
+
+#[tokio::test]
+async fn unbounded_crypto() {
+    let mut server = weak("unbounded-crypto", Protocol::H3, &[]);
+    let before = heap(&server.now());
+    let done = server.attacked(LATE_CRYPTO).await;
+    assert_eq!(done["connections_ended"], serde_json::json!({}), "{done}");
+    let peak = server.now()["heap_peak_bytes"].as_u64().expect("a number");
+    assert!(peak > before + 2_000_000, "{peak} octets after {before}");
 }
 
 #[tokio::test]

@@ -50,8 +50,18 @@ def labels(plan: Plan, **own: Mapping[Any, str]) -> dict[str, Mapping[Any, str]]
     return {name: words for name, words in {**LABELS, **own}.items() if name in plan.factors}
 
 
-LISTS = {"delay_s": pa.float64(), "began_s": pa.float64(), "outcome": pa.string()}
-"""Columns of a run's row that have a value for each honest request; they stay in `raw`."""
+EACH_SECOND = ("offered", "sent", "completed", "failed")
+"""What an attacker tells each second, and is kept second by second."""
+
+LISTS = {
+    "delay_s": pa.float64(),
+    "began_s": pa.float64(),
+    "outcome": pa.string(),
+    **{f"{name}_each_second": pa.int64() for name in EACH_SECOND},
+}
+"""Columns of a run's row that have a value for each honest request, or for each second of the attacker; they
+stay in `raw`.
+"""
 
 
 def ready() -> None:
@@ -108,12 +118,16 @@ def certificates_folder() -> Path:
 
 
 def sample(outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
-    """The row of a run, with its honest requests as lists."""
+    """The row of a run, with its honest requests and the attacker's seconds as lists."""
     return {
         **row(outcome, tuple(names)),
         "delay_s": [it.took_s for it in outcome.requests],
         "began_s": [it.began_s for it in outcome.requests],
         "outcome": [it.outcome for it in outcome.requests],
+        **{
+            f"{name}_each_second": [int(it.content.get(name, 0)) for it in outcome.seconds]
+            for name in EACH_SECOND
+        },
     }
 
 

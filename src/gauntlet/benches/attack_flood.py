@@ -10,6 +10,8 @@ offered, begun and completed stands in the row.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gauntlet.attack import kinds
@@ -62,16 +64,15 @@ _MEASURES = (
     "retransmitted_segments",
 )
 
-_CLIENT = (Client(50, 0.15, 10.0), Client(12, 0.15, 2.0))
-"""In full as many requests as the study's, which were one second apart; quick. The limit is as long as the
-flood, so that who waits its turn behind all of it is still served, as within the study's minute.
-"""
+@dataclass(frozen=True)
+class _Scale:
+    """How much is played."""
 
-_AHEAD_S = (2.0, 1.0)
-"""For how long the flood is there before the first honest request."""
-
-_REPETITIONS = (4, 3)
-"""Fewer than the study's fifty, since each has fifty requests: what differs between runs differs little."""
+    conditions: Sequence[Condition]
+    client: Client
+    repetitions: int
+    ahead_s: float
+    """For how long the flood is there before the first honest request."""
 
 
 def _plain(servers: Sequence[str], loads: Sequence[float]) -> list[Condition]:
@@ -117,58 +118,83 @@ def conditions(quick: bool) -> list[Condition]:
     return [*_plain(("own", "nginx"), LOADS), *initials, *retry, *limit]
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+_FULL = _Scale(conditions(quick=False), Client(50, 0.15, 10.0), 4, 2.0)
+"""As many requests as the study's, which were one second apart. The limit is as long as the flood, so that who
+waits its turn behind all of it is still served, as within the study's minute. Four repetitions are fewer than
+its fifty, since each has fifty requests: what differs between runs differs little.
+"""
+_QUICK = _Scale(conditions(quick=True), Client(12, 0.15, 2.0), 3, 1.0)
+_LONG = _Scale(_plain(("own", "nginx"), (2.0,)), Client(50, 1.0, 60.0), 3, 2.0)
+"""The study's own fifty requests, a second apart, with a minute for each."""
+
+
+def _measure(scales: Sequence[_Scale], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+    scale = scales[quick]
     same = facts()
     unit = unit_per_s(tell, parts, same)
-    client, ahead_s = _CLIENT[quick], _AHEAD_S[quick]
 
     def of(condition: Condition) -> Mapping[str, Any]:
         load, variant = float(condition["load"]), str(condition["variant"])
-        seconds = math.ceil(ahead_s + client.sends_s)
+        seconds = math.ceil(scale.ahead_s + scale.client.sends_s)
         attack = Attack(kinds.KINDS[_KINDS[variant]], round(load * unit, 1), seconds) if load else None
         run = Run(
             SERVERS[str(condition["server"])],
             str(condition["over"]),
             str(condition["certificate"]),
-            client,
+            scale.client,
             attack,
             defence=str(condition["defence"]),
-            client_at_s=ahead_s if attack else 0.0,
+            client_at_s=scale.ahead_s if attack else 0.0,
         )
         return played(run, _MEASURES)
 
     return measure(
-        conditions(quick), _REPETITIONS[quick], seed, tell, parts,
-        of=of, same={**same, "unit_per_s": unit}, samples=client.requests,
+        scale.conditions, scale.repetitions, seed, tell, parts,
+        of=of, same={**same, "unit_per_s": unit}, samples=scale.client.requests,
     )  # fmt: skip
 
 
-def _plan(quick: bool) -> Plan:
-    client = _CLIENT[quick]
+def _plan(scale: _Scale) -> Plan:
     return planned(
-        conditions(quick),
-        _REPETITIONS[quick],
-        requests=client.requests,
-        interval_s=client.interval_s,
-        limit_s=client.limit_s,
-        ahead_s=_AHEAD_S[quick],
+        scale.conditions,
+        scale.repetitions,
+        requests=scale.client.requests,
+        interval_s=scale.client.interval_s,
+        limit_s=scale.client.limit_s,
+        ahead_s=scale.ahead_s,
         server_of_a_core=OF_A_CORE,
         unit="full handshakes over HTTP/2 that fill the server's share",
     )
 
 
-BENCH = Bench(
-    name="attack-flood",
-    about="Honest clients, server and attacker under a flood of connections, by server, protocol, level, "
+def _bench(name: str, about: str, full: _Scale, quick: _Scale) -> Bench:
+    return Bench(
+        name=name,
+        about=about,
+        measures=kpis(*_MEASURES),
+        full=_plan(full),
+        quick=_plan(quick),
+        measure=partial(_measure, (full, quick)),
+        ready=ready,
+        labels=labels(
+            _plan(full),
+            load={0.0: "none", 0.5: "half", 1.0: "once", 1.5: "1.5 times", 2.0: "twice"},
+            variant={FULL: "full handshakes", INITIAL: "first flights only"},
+        ),
+    )
+
+
+BENCH = _bench(
+    "attack-flood",
+    "Honest clients, server and attacker under a flood of connections, by server, protocol, level, "
     "kind of flood, certificate and defence.",
-    measures=kpis(*_MEASURES),
-    full=_plan(quick=False),
-    quick=_plan(quick=True),
-    measure=_measure,
-    ready=ready,
-    labels=labels(
-        _plan(quick=False),
-        load={0.0: "none", 0.5: "half", 1.0: "once", 1.5: "1.5 times", 2.0: "twice"},
-        variant={FULL: "full handshakes", INITIAL: "first flights only"},
-    ),
+    _FULL,
+    _QUICK,
+)
+
+LONG = _bench(
+    "attack-flood-long",
+    "The same at twice what fills the server, for as long as the study's: fifty requests, one a second.",
+    _LONG,
+    _LONG,
 )

@@ -6,8 +6,9 @@ another library that lacked it, beside the same by a later one. An attack that i
 nothing of the others.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from gauntlet.attack import arena, kinds, verdict
@@ -22,6 +23,9 @@ from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
 
+Conditions = Callable[[bool], list[Condition]]
+"""What is tried, in a first look or in full."""
+
 AS_IT_IS, WEAKENED = "as it is", "weakened"
 
 _CLIENT = Client(35, 0.2, 5.0)
@@ -31,6 +35,7 @@ _REPETITIONS = 3
 """What comes of them hangs little on chance."""
 _IN_A_LIBRARY = ("cid-exhaustion", "path-challenge", "crypto-after-handshake")
 """What quiche 0.19.0 lacks a bound against: CVE-2024-1410, CVE-2023-6193, CVE-2024-1765."""
+_WEB_SERVERS = ("nginx", "caddy")
 _BELOW_HTTP = ("flood-initial", "handshake-stall")
 """Before there is a request HTTP/1.1 and HTTP/2 are the same; tried is HTTP/2."""
 
@@ -56,9 +61,21 @@ def conditions(quick: bool) -> list[Condition]:
     ]
 
 
+def over_tcp(quick: bool) -> list[Condition]:
+    """Each attack that there is over TLS and TCP, on servers that are not Gauntlet's own."""
+    return [
+        {"attack": it.key, "server": server, "over": protocol, "bound": AS_IT_IS}
+        for it in kinds.KINDS.values()
+        if it.key != kinds.FLOOD and (not quick or it.key in _QUICK)
+        for protocol in it.protocols
+        if protocol != kinds.H3 and (protocol != kinds.H1 or it.key not in _BELOW_HTTP)
+        for server in _WEB_SERVERS
+    ]
+
+
 def _others(attack: str) -> tuple[str, ...]:
     """Which servers are tried beside Gauntlet's own."""
-    return ("nginx", "caddy", *(("quiche-old", "quiche") if attack in _IN_A_LIBRARY else ()))
+    return (*_WEB_SERVERS, *(("quiche-old", "quiche") if attack in _IN_A_LIBRARY else ()))
 
 
 def _ready() -> None:
@@ -66,7 +83,7 @@ def _ready() -> None:
     weak_server()
 
 
-def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
+def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     left_alone: dict[tuple[str, ...], Outcome] = {}
 
     def alone(run: Run) -> Outcome:
@@ -101,31 +118,47 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
         }
 
     return measure(
-        conditions(quick), _REPETITIONS, seed, tell, parts, of=of, same=facts(), samples=_CLIENT.requests
+        of_all(quick), _REPETITIONS, seed, tell, parts, of=of, same=facts(), samples=_CLIENT.requests
     )
 
 
-def _plan(quick: bool) -> Plan:
+def _plan(of_all: Conditions, quick: bool) -> Plan:
     doses = {it.key: it.usual for it in kinds.KINDS.values()}
-    return planned(conditions(quick), _REPETITIONS, doses=doses, seconds=_SECONDS)
+    return planned(of_all(quick), _REPETITIONS, doses=doses, seconds=_SECONDS)
 
 
-BENCH = Bench(
-    name="attack-weaknesses",
-    about="Known weaknesses of servers: which attacks each withstands, beside the same server without the "
-    "bound that stops them.",
-    measures=(
-        Kpi(
-            "holds", "Attacks withstood", "%", 100.0, True,
-            "1 where the server kept what it has to (service, memory, state, amplification), 0 where it did "
-            "not.",
-            most=1.0,
+def _bench(name: str, about: str, of_all: Conditions, ready: Callable[[], None]) -> Bench:
+    return Bench(
+        name=name,
+        about=about,
+        measures=(
+            Kpi(
+                "holds", "Attacks withstood", "%", 100.0, True,
+                "1 where the server kept what it has to (service, memory, state, amplification), 0 where it "
+                "did not.",
+                most=1.0,
+            ),
+            *kpis(*_MEASURES),
         ),
-        *kpis(*_MEASURES),
-    ),
-    full=_plan(quick=False),
-    quick=_plan(quick=True),
-    measure=_measure,
-    ready=_ready,
-    labels=labels(_plan(quick=False)),
-)  # fmt: skip
+        full=_plan(of_all, quick=False),
+        quick=_plan(of_all, quick=True),
+        measure=partial(_measure, of_all),
+        ready=ready,
+        labels=labels(_plan(of_all, quick=False)),
+    )  # fmt: skip
+
+
+BENCH = _bench(
+    "attack-weaknesses",
+    "Known weaknesses of servers: which attacks each withstands, beside the same server without the bound that "
+    "stops them.",
+    conditions,
+    _ready,
+)
+
+OVER_TCP = _bench(
+    "attack-weaknesses-tcp",
+    "Known weaknesses over TLS and TCP: which attacks nginx and Caddy withstand.",
+    over_tcp,
+    attack_common.ready,
+)

@@ -53,11 +53,13 @@ _ALL: tuple[Bench, ...] = (
     traffic_sites.BENCH,
     traffic_browser.BENCH,
     attack_flood.BENCH,
+    attack_flood.LONG,
     attack_slow.BENCH,
     attack_cost.BENCH,
     attack_memory.BENCH,
     attack_recovery.BENCH,
     attack_weaknesses.BENCH,
+    attack_weaknesses.OVER_TCP,
     attack_prediction.BENCH,
 )
 

@@ -23,7 +23,7 @@ from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
 from gauntlet.report.evaluation import KPI_ORDER, Evaluation
 from gauntlet.report.heat import heat_table
-from gauntlet.report.in_path import COLUMNS, doings
+from gauntlet.report.in_path import COLUMNS, RECEIVED, doings, received
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
 from gauntlet.report.tails import DASH
@@ -92,6 +92,8 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         instants_words=INSTANTS,
         in_path=doings(evaluation),
         in_path_columns=[name.replace("_", " ") for name in COLUMNS],
+        received=received(evaluation),
+        received_columns=list(RECEIVED),
         threats=threats,
         threat_columns=OF_THREAT,
         threat_words=THREAT_WORDS,

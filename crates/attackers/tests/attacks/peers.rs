@@ -89,6 +89,12 @@ impl Peer {
     pub fn frames(&self, of: fn(&quinn::FrameStats) -> u64) -> u64 {
         self.seen.lock().unwrap().quic.iter().map(|connection| of(&connection.stats().frame_rx)).sum()
     }
+
+    /// That no more was acknowledged than each handshake takes.
+    pub fn hears_no_acknowledgements(&self) {
+        let (acks, connections) = (self.frames(|frames| frames.acks), self.count(|seen| seen.shaken) as u64);
+        assert!(acks <= 8 * connections, "{acks} in {connections} connections");
+    }
 }
 
 fn tls(alpn: &[&str]) -> (ServerConfig, String) {

@@ -199,6 +199,7 @@ async fn an_answer_is_not_acknowledged() {
     // The answer was asked for, and pings went out, but what the server has in flight stays there.
     assert_eq!(peer.count(|seen| seen.requests), 5);
     assert!(peer.frames(|frames| frames.ping) >= 10);
+    peer.hears_no_acknowledgements();
     for connection in &peer.seen.lock().unwrap().quic {
         let path = connection.stats().path;
         assert!(path.sent_packets < 3000, "all of the answer went out: {path:?}");

@@ -9,7 +9,9 @@ use h3::client::SendRequest;
 use hyper::Request;
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Endpoint, IdleTimeout, NoneTokenStore, TransportConfig, VarInt, ZeroRttAccepted};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::outcome::{Failed, Outcome};
 use super::record::Record;
@@ -19,6 +21,9 @@ use crate::tls::Tickets;
 
 /// The code of a connection that ends without an error (H3_NO_ERROR: RFC 9114, section 8.1).
 const NO_ERROR: VarInt = VarInt::from_u32(0x100);
+
+/// For so long a connection waits for the server's tickets before it is closed.
+const TICKETS_COME: Duration = Duration::from_millis(200);
 
 /// What connections are opened with.
 pub(super) struct Opener {
@@ -68,6 +73,7 @@ impl Opener {
         };
         let endpoint = Endpoint::client(SocketAddr::new(any, 0))?;
         let used = self.tickets.used();
+        let tickets = self.tickets.came();
         let connecting = endpoint
             .connect_with(self.config.clone(), self.address, &self.name)
             .map_err(|error| Failed::new(Outcome::Local, error))?;
@@ -90,7 +96,7 @@ impl Opener {
             .map_err(|error| closed(&connection, || Failed::new(Outcome::Protocol, error)))?;
         // What goes wrong with it, those who ask over it hear too.
         let driver = tokio::spawn(async move { drop(driver.wait_idle().await) });
-        Ok(Connection { endpoint, connection, sender, driver, early })
+        Ok(Connection { endpoint, connection, sender, driver, early, tickets, tickets_to_come: false })
     }
 
     pub(super) async fn fetch(
@@ -102,6 +108,7 @@ impl Opener {
         let asked = connection.fetch(&self.name, path, record).await;
         let Some(early) = connection.early.take() else { return asked };
         record.early_data = early.await;
+        connection.tickets_to_come = record.early_data;
         if asked.is_ok() || record.early_data || connection.connection.close_reason().is_some() {
             return asked;
         }
@@ -125,6 +132,9 @@ pub(super) struct Connection {
     driver: JoinHandle<()>,
     /// Whether what was sent early was taken; until that was asked.
     early: Option<ZeroRttAccepted>,
+    tickets: watch::Receiver<u64>,
+    /// Whether the answer came before the handshake was over, and so before the server's tickets.
+    tickets_to_come: bool,
 }
 
 impl Connection {
@@ -143,8 +153,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Says that nothing more will be asked, and waits until that is sent and the socket is closed.
-    pub(super) async fn close(self) {
+    /// Says that nothing more will be asked, and waits until that is sent and the socket is closed. What was answered
+    /// early waits for tickets first: without them the next connection could send nothing early.
+    pub(super) async fn close(mut self) {
+        if self.tickets_to_come {
+            let _ = timeout(TICKETS_COME, self.tickets.changed()).await;
+        }
         self.connection.close(NO_ERROR, b"");
         drop(self.sender);
         self.driver.abort();

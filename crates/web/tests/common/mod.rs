@@ -1,6 +1,7 @@
 //! The programs as a user starts them, and clients that do with a connection what no program of ours does.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
+pub mod attack;
 pub mod wire;
 
 use std::io::{BufRead, BufReader, Lines};

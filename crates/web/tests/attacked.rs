@@ -1,0 +1,32 @@
+//! Attackers on the server: what each bound that lies in QUIC's library, and is set here, is worth.
+
+mod common;
+
+use common::Server;
+use common::attack::LATE_CRYPTO;
+use serde_json::Value;
+use web::protocol::Protocol;
+
+fn number(value: &Value, name: &str) -> u64 {
+    value[name].as_u64().unwrap_or_else(|| panic!("no number `{name}`: {value}"))
+}
+
+#[tokio::test]
+async fn handshake_data_behind_a_hole_ends_the_connection_and_little_of_it_is_kept() {
+    let mut server = Server::start("late-crypto", Protocol::H3, &[]);
+    let before = number(&server.now(), "heap_bytes");
+    let done = server.attacked(LATE_CRYPTO).await;
+    // CRYPTO_BUFFER_EXCEEDED (RFC 9000, section 20.1).
+    assert!(number(&done["connections_ended"], "closed_0xd") > 0, "{done}");
+    let peak = number(&server.now(), "heap_peak_bytes");
+    assert!(peak - before < 1 << 20, "{peak} octets after {before}");
+}
+
+#[tokio::test]
+async fn of_initials_that_share_a_datagram_one_begins_a_handshake_and_it_has_so_long() {
+    let mut server = Server::start("coalesced", Protocol::H3, &["--handshake-timeout-ms", "300"]);
+    let done = server.attacked("coalesced-initials --packets 3 --rate 100 --seconds 0.2").await;
+    assert_eq!(number(&done, "sent"), 20, "{done}");
+    let now = server.until_refused("handshake_timeout", 20);
+    assert_eq!((number(&now, "handshakes_begun"), number(&now, "connections_open")), (20, 0), "{now}");
+}

@@ -1,0 +1,130 @@
+"""What ATTACK's page says in numbers is what the committed summary has."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from gauntlet.studies import study
+from gauntlet.studies.summary import Summary
+
+STUDY = study("attack")
+SUMMARY = Summary.load(STUDY.summary)
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "studies" / "attack.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FULL = {"variant": "full", "certificate": "p-256", "defence": "off"}
+PLAIN = {"defence": "off", "resumption": "none"}
+LEVELS = ("none", "half", "once", "1.5 times", "twice")
+
+
+def mean(bench: str, kpi: str, **of: Any) -> float:
+    """The mean over repetitions of one condition."""
+    table = SUMMARY.flows(bench)
+    for name, value in of.items():
+        table = table.filter(pc.equal(table[name], value))
+    assert table.num_rows == len(set(table["repetition"].to_pylist())) > 1, of
+    return float(np.mean(table[kpi].to_numpy()))
+
+
+def flood(kpi: str, server: str, over: str, load: float, **other: str) -> float:
+    return mean("flood", kpi, server=server, over=over, load=load, **FULL | other)
+
+
+def held(server: str, over: str) -> float:
+    return mean("memory", "bytes_a_connection", server=server, over=over, way="header-drip")
+
+
+def instructions(over: str, certificate: str = "p-256", **other: str) -> float:
+    return mean("cost", "server_instructions", over=over, certificate=certificate, **PLAIN | other)
+
+
+def wait(seconds: float) -> str:
+    """As the page says it: two digits, milliseconds below half a second."""
+    value, unit = (seconds, "s") if seconds >= 0.5 else (seconds * 1e3, "ms")
+    digits = max(0, (1 if value >= 1 or unit == "ms" else 2) - (value >= 9.95) * 1)
+    return f"{value:.{digits}f} {unit}"
+
+
+def cell(server: str, over: str, load: float) -> str:
+    served = flood("served_share", server, over, load)
+    lost = "" if served > 0.999 else f", {100 * served:.0f} % served"
+    return wait(flood("delay_restricted_mean_s", server, over, load)) + lost
+
+
+@pytest.mark.parametrize(("level", "load"), list(zip(LEVELS, (0.0, 0.5, 1.0, 1.5, 2.0), strict=True)))
+def test_the_table_of_floods_is_the_summary_s(level: str, load: float) -> None:
+    cells = [cell(server, over, load) for server in ("nginx", "own") for over in ("h2", "h3")]
+    (row,) = [
+        line for line in PAGE.splitlines() if line.startswith((f"| {level} |", f"| {level}: mean wait"))
+    ]
+    assert [it.strip() for it in row.split("|")[2:-1]] == cells
+
+
+def test_the_readme_says_the_same_of_the_highest_level() -> None:
+    served = 100 * flood("served_share", "nginx", "h3", 2.0)
+    waited = wait(flood("delay_restricted_mean_s", "nginx", "h2", 2.0))
+    assert f"serves everybody over TLS and TCP, in {waited}, and {served:.0f} % over QUIC" in README
+    assert flood("served_share", "nginx", "h2", 2.0) == 1.0
+
+
+def ms(server: str, over: str) -> str:
+    return f"{1e3 * flood('server_cpu_a_handshake_s', server, over, 0.5):.2f}"
+
+
+def grown(over: str) -> float:
+    return flood("process_growth_bytes", "nginx", over, 2.0) / 1e6
+
+
+def kb(server: str, over: str) -> str:
+    return f"{held(server, over) / 1e3:.0f}"
+
+
+def slow(over: str) -> str:
+    found = mean("slow", "delay_restricted_mean_s", server="nginx", over=over, way="header-drip", held_asked=1000)
+    return wait(found)
+
+
+def rsa(bits: int, over: str, digits: int) -> str:
+    return f"{instructions(over, f'rsa-{bits}') / instructions(over):.{digits}f}"
+
+
+def saved(over: str) -> str:
+    return f"{100 * (1 - instructions(over, resumption='ticket') / instructions(over)):.0f} %"
+
+
+def test_the_sentences_are_the_summary_s() -> None:
+    million = [f"{instructions(over) / 1e6:.2f}" for over in ("h3", "h2")]
+    attacker = {f"{1e3 * flood('attacker_cpu_a_handshake_s', 'own', it, 0.5):.2f}" for it in ("h2", "h3")}
+    served = [flood("served_share", "own", "h3", 2.0, defence=it) for it in ("off", "retry")]
+    for sentence in (
+        f"nginx needs {ms('nginx', 'h3')} ms for one over QUIC and {ms('nginx', 'h2')} ms over TLS and TCP",
+        f"Gauntlet's own server {ms('own', 'h3')} and {ms('own', 'h2')} ms",
+        f"{million[0]} and {million[1]} million instructions",
+        f"over TLS and TCP ({attacker.pop()} ms)",
+        f"grows by {grown('h2'):.1f} MB at twice the capacity over TLS and TCP and by {grown('h3'):.0f} MB",
+        f"{kb('nginx', 'h1')} kB of nginx over HTTP/1.1 and {kb('nginx', 'h3')} kB over HTTP/3",
+        f"of Gauntlet's own server {kb('own', 'h1')} and {kb('own', 'h3')} kB",
+        f"clients of nginx wait {slow('h1')} over HTTP/1.1 and {slow('h3')} over HTTP/3",
+        f"all served instead of {100 * served[0]:.0f} %",
+        f"{rsa(2048, 'h2', 1)} times the instructions of P-256",
+        f"and {rsa(2048, 'h3', 1)} times over QUIC",
+        f"{rsa(4096, 'h2', 0)} and {rsa(4096, 'h3', 0)} times",
+        f"saves {saved('h2')} and {saved('h3')} of them",
+    ):
+        assert sentence in PAGE, sentence
+    assert served[1] == 1.0
+    assert not attacker
+
+
+def test_a_bound_that_strangers_fill_shuts_out_everybody_and_retry_opens_it() -> None:
+    of = {"server": "own", "over": "h3", "load": 2.0, "variant": "initial-only", "certificate": "p-256"}
+    shares = [mean("flood", "served_share", **of, defence=it) for it in ("off", "retry")]
+    assert shares == [0.0, 1.0]
+    computing = [mean("flood", "server_cpu_of_a_core", **of, defence=it) for it in ("off", "retry")]
+    assert {f"{100 * it:.0f}" for it in computing} == {"4"}
+    for over in ("h1", "h3"):
+        stalled = {"server": "own", "over": over, "way": "handshake-stall"}
+        assert [mean("slow", "served_share", **stalled, held_asked=it) for it in (500, 1000)] == [1.0, 0.0]
