@@ -128,3 +128,30 @@ def test_a_bound_that_strangers_fill_shuts_out_everybody_and_retry_opens_it() ->
     for over in ("h1", "h3"):
         stalled = {"server": "own", "over": over, "way": "handshake-stall"}
         assert [mean("slow", "served_share", **stalled, held_asked=it) for it in (500, 1000)] == [1.0, 0.0]
+
+
+def fallen(server: str, bound: str = "as it is") -> list[str]:
+    """Attacks over HTTP/3 that the server did not withstand in every run."""
+    rows = SUMMARY.flows("weaknesses").to_pylist()
+    of = [it for it in rows if (it["server"], it["over"], it["bound"]) == (server, "h3", bound)]
+    assert of
+    return sorted({it["attack"] for it in of if it["holds"] < 1.0})
+
+
+def test_who_withstands_what_is_the_summary_s() -> None:
+    table = SUMMARY.flows("weaknesses")
+    assert f"{table.num_rows} runs, all valid" in PAGE
+    assert pc.sum(table["invalid"]).as_py() == 0
+    library = ["cid-exhaustion", "crypto-after-handshake", "path-challenge"]
+    assert (fallen("own"), fallen("nginx"), fallen("quiche"), fallen("quiche-old")) == (
+        ["amplification"],
+        ["handshake-stall"],
+        [],
+        library,
+    )
+    caddy = fallen("caddy")
+    assert len(caddy) == 9
+    assert {"path-challenge", "cid-exhaustion", "header-expansion"} <= set(caddy)
+    weakened = [it for it in table.to_pylist() if it["bound"] == "weakened"]
+    assert {it["attack"] for it in weakened if it["holds"] > 0} == {"rapid-reset"}
+    assert {it["over"] for it in weakened if it["holds"] > 0} == {"h3"}
