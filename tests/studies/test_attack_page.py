@@ -83,7 +83,9 @@ def kb(server: str, over: str) -> str:
 
 
 def slow(over: str) -> str:
-    found = mean("slow", "delay_restricted_mean_s", server="nginx", over=over, way="header-drip", held_asked=1000)
+    found = mean(
+        "slow", "delay_restricted_mean_s", server="nginx", over=over, way="header-drip", held_asked=1000
+    )
     return wait(found)
 
 

@@ -204,6 +204,5 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
                     continue
                 asked = {key: value for key, value in selection.items() if key != "experiment"}
                 assert any(
-                    all(it[key] == value for key, value in asked.items())
-                    for it in conditions[name]
+                    all(it[key] == value for key, value in asked.items()) for it in conditions[name]
                 ), (claim.id, selection)

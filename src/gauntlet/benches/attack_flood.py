@@ -64,6 +64,7 @@ _MEASURES = (
     "retransmitted_segments",
 )
 
+
 @dataclass(frozen=True)
 class _Scale:
     """How much is played."""
@@ -119,9 +120,9 @@ def conditions(quick: bool) -> list[Condition]:
 
 
 _FULL = _Scale(conditions(quick=False), Client(50, 0.15, 10.0), 4, 2.0)
-"""As many requests as the study's, which were one second apart. The limit is as long as the flood, so that who
-waits its turn behind all of it is still served, as within the study's minute. Four repetitions are fewer than
-its fifty, since each has fifty requests: what differs between runs differs little.
+"""As many requests as the study's, which were one second apart. The limit is as long as the flood, so that
+who waits its turn behind all of it is still served, as within the study's minute. Four repetitions are fewer
+than its fifty, since each has fifty requests: what differs between runs differs little.
 """
 _QUICK = _Scale(conditions(quick=True), Client(12, 0.15, 2.0), 3, 1.0)
 _LONG = _Scale(_plain(("own", "nginx"), (2.0,)), Client(50, 1.0, 60.0), 3, 2.0)

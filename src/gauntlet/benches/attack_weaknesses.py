@@ -150,8 +150,8 @@ def _bench(name: str, about: str, of_all: Conditions, ready: Callable[[], None])
 
 BENCH = _bench(
     "attack-weaknesses",
-    "Known weaknesses of servers: which attacks each withstands, beside the same server without the bound that "
-    "stops them.",
+    "Known weaknesses of servers: which attacks each withstands, beside the same server without the bound "
+    "that stops them.",
     conditions,
     _ready,
 )
