@@ -1,5 +1,5 @@
-"""Colours of protocols that an experiment of ours plays side by side are told apart, on a light page and a dark
-one.
+"""Colours of protocols that an experiment of ours plays side by side are told apart, on a light page and on a
+dark one.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from gauntlet.figures.style import lightened
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*ROOT.glob("experiments/*.toml"), *ROOT.glob("studies/*/experiments/*.toml")])
 ENOUGH = 0.08
-"""Of OKLab's distance (Ottosson, A perceptual color space for image processing, 2020), in which the two blues of
+"""Of OKLab's distance (Ottosson, A perceptual color space for image processing, 2020), in which the blues of
 ResTP and s2n-quic that looked alike were 0.06 apart, and those of ResTP and TCP 0.03.
 """
 

@@ -128,8 +128,8 @@ def test_the_first_screen_says_which_way_packets_are_lost(tmp_path: Path, way: s
     crossing = {("tcp-cubic", 0.0): 10, ("tcp-bbr", 0.0): 20, ("tcp-cubic", 0.01): 40, ("tcp-bbr", 0.01): 25}
     links = {loss: {"loss_direction": way} for loss in (0.0, 0.01)}
     assert dependence(tmp_path, crossing, links=links) == [
-        f"Yes. Best, or not distinguishable from the best: TCP CUBIC at loss {way} 0 %; TCP BBR at loss {way} "
-        "1 %."
+        f"Yes. Best, or not distinguishable from the best: TCP CUBIC at loss {way} 0 %; "
+        f"TCP BBR at loss {way} 1 %."
     ]
 
 

@@ -200,7 +200,8 @@ fn a_reader_that_goes_away_ends_the_program_without_a_word() {
 
 #[test]
 fn a_summary_has_the_median_of_what_messages_printed_and_leaves_that_as_it_is() {
-    let words = ["messages", "--quick", "--payload", "64", "--gap", "0", "--samples", "3", "--security", "none"];
+    let words =
+        ["messages", "--quick", "--payload", "64", "--gap", "0", "--samples", "3", "--security", "none"];
     let measured = run(BENCH, &words);
     assert!(measured.status.success());
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("messages-{}.csv", std::process::id()));
@@ -208,7 +209,9 @@ fn a_summary_has_the_median_of_what_messages_printed_and_leaves_that_as_it_is() 
     let told = run(BENCH, &["summary", path.to_str().expect("text")]);
     std::fs::remove_file(&path).expect("it is there");
     let text = String::from_utf8(measured.stdout).expect("text");
-    assert!(text.starts_with("security,provider,cipher,payload_octets,gap_ms,block,order,operation,total_ns,"));
+    assert!(
+        text.starts_with("security,provider,cipher,payload_octets,gap_ms,block,order,operation,total_ns,")
+    );
     let mut total: Vec<f64> = text
         .lines()
         .filter(|line| line.contains(",apply,"))

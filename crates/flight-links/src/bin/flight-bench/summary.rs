@@ -58,7 +58,7 @@ fn summary(text: &str) -> Result<String, String> {
         // Numbers in the order of their size.
         let condition = cells()
             .filter(|(name, _)| CONDITIONS.contains(name))
-            .map(|(name, value)| (value.parse().unwrap_or(0), called(name, value)));
+            .map(|(name, value)| (value.parse::<u64>().unwrap_or(0), called(name, value)));
         let samples = found
             .entry(condition.collect())
             .or_insert_with(|| Samples { count: 0, columns: vec![Vec::new(); heading.len()] });
@@ -67,7 +67,7 @@ fn summary(text: &str) -> Result<String, String> {
             let counts = !CONDITIONS.contains(&name) && !PLACES.contains(&name);
             // What a security has not is empty, as the ciphers of ResTP have no meter.
             if counts && !value.is_empty() {
-                column.push(value.parse().map_err(|_| {
+                column.push(value.parse::<f64>().map_err(|_| {
                     format!(
                         "line {line}: «{value}» of {name} is no number; rows of messages, handshakes and \
                          first-handshake have numbers"
@@ -155,6 +155,9 @@ mod tests {
         assert_eq!(refused(""), "there is no row");
         assert_eq!(refused("security,total_ns\n"), "there is no row");
         assert_eq!(refused("security,total_ns\nrestp\n"), "line 2 has 1 values, the heading 2");
-        assert!(refused("attack,security,outcome\nreplay,restp,fails\n").starts_with("line 2: «replay» of attack"));
+        assert!(
+            refused("attack,security,outcome\nreplay,restp,fails\n")
+                .starts_with("line 2: «replay» of attack")
+        );
     }
 }
