@@ -1,5 +1,6 @@
 """The one picture of a link: what is in the scenario is in it, for a report, a study and a file alike."""
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -54,6 +55,32 @@ def test_directions_that_are_alike_are_one_line() -> None:
     assert line["encoding"]["color"]["scale"]["domain"] == ["both directions"]
     (line,) = marks(link(own(rate_down_bps=[5e6, 5e6]), panels=("capacity",)), "line")
     assert line["encoding"]["color"]["scale"]["domain"] == ["train to trackside", "trackside to train"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "up", "down"),
+    [
+        ("satellite", "terminal to gateway", "gateway to terminal"),
+        ("deep-space", "Earth to spacecraft", "spacecraft to Earth"),
+        ("recorded", "train to trackside", "trackside to train"),
+    ],
+)
+def test_directions_are_called_by_what_the_link_lies_between(kind: str, up: str, down: str) -> None:
+    scenario = {**own(rate_down_bps=[5e6, 5e6]), "kind": kind}
+    (line,) = marks(link(scenario, panels=("capacity",)), "line")
+    assert line["encoding"]["color"]["scale"]["domain"] == [up, down]
+    rows = View(scenario, scenario["bearers"]["link"], 0.0, 100.0).rows()
+    of = dict(zip(rows["direction"], rows["rate_mbps"], strict=True))
+    assert of == pytest.approx({up: 2.0, down: 5.0}), "its last rate, each way"
+    (line,) = marks(link({**own(), "kind": kind}, panels=("capacity",)), "line")
+    assert {"filter": f"datum.direction === '{up}'"} in line["transform"], "drawn where both are alike"
+
+
+def test_scenarios_of_space_have_no_train_in_their_pictures() -> None:
+    for name in ("leo", "geo", "lunar", "mars"):
+        drawn = line_figure_data(load_scenario(name, {"rate_up": "1Mbit/s", "rate_down": "2Mbit/s"}))
+        assert "train" not in json.dumps(finished(link(drawn))), name
+    assert '"title": "satellite"' in json.dumps(finished(link(line_figure_data(load_scenario("leo")))))
 
 
 def test_rows_are_the_trace_closed_at_its_end() -> None:

@@ -12,12 +12,14 @@ from gauntlet.metrics.kpis.voip import late_ratio, lost_ratio, mos
 from gauntlet.metrics.observation import (
     NEVER,
     Observation,
+    Partly,
     State,
     averaged,
     common_limit,
     finished,
     log_rank,
     observed,
+    partly,
     restricted,
 )
 from gauntlet.metrics.ratios import geometric, ratio
@@ -135,6 +137,14 @@ def test_the_share_that_finished_ends_below_one() -> None:
         [Observation(1.0, CENSORED), Observation(2.0), Observation(3.0), Observation(9.0, CENSORED)]
     )
     assert np.interp(3.0, early.times, early.share) == pytest.approx(2 / 3)
+
+
+def test_what_was_partly_over_says_how_much_and_by_when_half_was() -> None:
+    over, limit = [Observation(it) for it in (4.0, 1.0, 3.0, 2.0)], Observation(9.0, CENSORED)
+    assert partly(over) is None
+    assert partly([*over, limit, NEVER]) == Partly(4, 6, 3.0)
+    assert partly([*over, *[limit] * 6]) == Partly(4, 10, None)
+    assert partly([limit, NEVER]) == Partly(0, 2, None)
 
 
 def test_log_rank_sees_that_one_group_never_ends() -> None:

@@ -69,6 +69,8 @@ class Constructed:
     """Of flows that are no transfer."""
     about: str = ""
     """Further keys of [experiment]."""
+    links: Mapping[float, Mapping[str, Any]] = field(default_factory=dict)
+    """What the link does besides, by its loss, as specifications have it."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the experiment calls its entries (`a+b`), where it has words for them."""
 
@@ -116,6 +118,7 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
             **({"protocol": made.labels[entry]} if entry in made.labels else {}),
         },
         "start_s": 0.0,
+        **({"link": {"loss": loss, **made.links[loss]}} if loss in made.links else {}),
         "flows": [
             {
                 "protocol": protocol,

@@ -56,6 +56,38 @@ from gauntlet.report.channel import Channel, channel_of, common
             {"scenario": {"name": "ride.csv", "path": "ride.csv"}, "link": {"loss": 0.01}},
             Channel(added="1 % loss added"),
         ),
+        # What one direction loses is told with the direction, and what the other loses beside it.
+        ({"link": {"loss": 0.01, "loss_direction": "up"}}, Channel(one_way="1 % loss up")),
+        ({"link": {"loss": 0.01, "loss_direction": "both"}}, Channel(None, 0.01)),
+        ({"link": {"loss": 0.0, "loss_direction": "up"}}, Channel()),
+        (
+            {"factors": {"loss": 0.0}, "link": {"loss": 0.0, "loss_direction": "down"}},
+            Channel(one_way="0 % loss down"),
+        ),
+        (
+            {
+                "scenario": {"name": "constant", "params": {"loss": "2%", "rate": "5Mbit/s"}},
+                "link": {"loss": 0.5, "loss_direction": "down"},
+            },
+            Channel(one_way="51 % loss down, 2 % up"),
+        ),
+        (
+            {
+                "scenario": {"name": "ride.csv", "path": "ride.csv"},
+                "link": {"loss": 0.01, "loss_direction": "up"},
+            },
+            Channel(added="1 % loss up added"),
+        ),
+        (
+            {
+                "link": {
+                    "loss": 0.0,
+                    "loss_direction": "up",
+                    "burst_loss": {"p": 0.01, "r": 0.19, "loss_bad": 0.5, "loss_good": 0.0},
+                }
+            },
+            Channel(None, None, "2.5 % loss up in bursts of 5.26 packets"),
+        ),
         # 0.01 / (0.01 + 0.19) of the time in the bad state, which loses half: 2.5 %; 1 / 0.19 packets long.
         (
             {
@@ -71,10 +103,13 @@ from gauntlet.report.channel import Channel, channel_of, common
 )
 def test_a_channel_is_read_from_link_scenario_and_factors(spec: dict[str, Any], wanted: Channel) -> None:
     found = channel_of(spec)
-    told = [(it.delay_s, it.bursts, it.added, it.queue_bytes) for it in (found, wanted)]
+    told = [(it.delay_s, it.bursts, it.added, it.one_way, it.queue_bytes) for it in (found, wanted)]
     assert told[0] == told[1]
     assert found.loss == pytest.approx(wanted.loss)
 
 
 def test_what_runs_differ_in_is_not_known_of_all() -> None:
     assert common([Channel(0.025, 0.01), Channel(0.026, 0.01)]) == Channel(None, 0.01)
+    up = Channel(0.025, one_way="1 % loss up")
+    assert common([up, up]) == up
+    assert common([up, Channel(0.025, one_way="1 % loss down")]) == Channel(0.025)

@@ -98,6 +98,27 @@ def test_one_protocol_of_a_class_that_only_compares_is_no_advice(made: Any) -> N
     ]
 
 
+def test_a_loss_of_one_direction_is_told_with_it(made: Any) -> None:
+    up = {loss: {"loss_direction": "up"} for loss in (0.0, 0.01)}
+    done = file_of(tcp_cubic=10, sctp=70)
+    campaign = Constructed(("tcp-cubic", "sctp"), done, flows=[FILE], losses=(0.0, 0.01), links=up)
+    (files,) = made(campaign)["classes"]
+    assert [(it["loss"], it["besides"]) for it in files["cells"]] == [
+        (None, "0 % loss up"),
+        (None, "1 % loss up"),
+    ]
+
+
+def test_losses_of_one_direction_and_of_both_stand_side_by_side(made: Any) -> None:
+    """No cell is of a condition that nobody asked for, such as no loss in both with 1 % up."""
+    down = {0.01: {"loss_direction": "down"}}
+    done = file_of(tcp_cubic=10, sctp=70)
+    campaign = Constructed(("tcp-cubic", "sctp"), done, flows=[FILE], losses=(0.0, 0.01), links=down)
+    (files,) = made(campaign)["classes"]
+    assert [(it["loss"], it["besides"]) for it in files["cells"]] == [(0.0, None), (None, "1 % loss down")]
+    assert {grade for cell in files["cells"] for grade in grades(cell).values()} == {"serves", "fails"}
+
+
 def test_what_loses_messages_does_not_serve_a_class_that_needs_all(made: Any) -> None:
     told = made(Constructed(("udp",), lambda *_: Did(20), flows=[FILE]))
     assert told["classes"] == []

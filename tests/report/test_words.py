@@ -2,8 +2,9 @@
 that nobody judges says so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,27 @@ def test_a_size_reads_in_the_unit_in_which_it_was_written(value: int, label: str
 
 
 def test_an_axis_of_sizes_has_the_unit_of_the_largest() -> None:
-    binary = factor_of("send_buffer_bytes", {106496: "", 2097152: ""})
+    binary = factor_of("send_buffer_bytes", {1048576: "", 2097152: ""})
     assert (binary.unit, binary.shown(2097152)) == ("MiB", 2.0)
     decimal = factor_of("size_bytes", {250_000: "", 500_000: ""})
     assert (decimal.unit, decimal.shown(500_000)) == ("kB", 500.0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "unit", "ticks"),
+    [
+        ((106496, 2097152), "KiB", [104, 2048]),
+        ((128, 256, 512, 1024), "B", [128, 256, 512, 1024]),
+        ((65536, 131072), "KiB", [64, 128]),
+        ((1580, 64_000), "kB", [1.58, 64]),
+    ],
+)
+def test_ticks_of_an_axis_in_binary_units_are_whole(
+    sizes: Sequence[int], unit: str, ticks: Sequence[float]
+) -> None:
+    factor = factor_of("send_buffer_bytes", dict.fromkeys(sizes, ""))
+    assert factor.unit == unit
+    assert [factor.shown(it) for it in sizes] == pytest.approx(ticks)
 
 
 def test_lengths_of_messages_stand_in_bytes_on_an_axis() -> None:
@@ -82,13 +100,18 @@ def test_lengths_of_messages_stand_in_bytes_on_an_axis() -> None:
     assert (lengths.unit, lengths.shown(1786)) == ("B", 1786)
 
 
-def dependence(folder: Path, took_s: Mapping[tuple[str, float], float], repetitions: int = 8) -> list[str]:
+def dependence(
+    folder: Path,
+    took_s: Mapping[tuple[str, float], float],
+    repetitions: int = 8,
+    links: Mapping[float, Mapping[str, Any]] = MappingProxyType({}),
+) -> list[str]:
     """What is said of the conditions when each protocol takes so long under each loss."""
 
     def did(protocol: str, place: int, repetition: int, loss: float) -> Did:
         return Did(took_s[protocol, loss] + 0.1 * repetition)
 
-    made = Constructed(("tcp-cubic", "tcp-bbr"), did, repetitions, losses=(0.0, 0.01))
+    made = Constructed(("tcp-cubic", "tcp-bbr"), did, repetitions, losses=(0.0, 0.01), links=links)
     found = report.load(flows.build(folder / "r", folder / "s", made))
     return [it.text for it in sentences(found) if it.question.startswith("Does it depend")]
 
@@ -97,6 +120,16 @@ def test_the_first_screen_says_that_the_choice_depends_on_the_condition(tmp_path
     crossing = {("tcp-cubic", 0.0): 10, ("tcp-bbr", 0.0): 20, ("tcp-cubic", 0.01): 40, ("tcp-bbr", 0.01): 25}
     assert dependence(tmp_path, crossing) == [
         "Yes. Best, or not distinguishable from the best: TCP CUBIC at loss 0 %; TCP BBR at loss 1 %."
+    ]
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_the_first_screen_says_which_way_packets_are_lost(tmp_path: Path, way: str) -> None:
+    crossing = {("tcp-cubic", 0.0): 10, ("tcp-bbr", 0.0): 20, ("tcp-cubic", 0.01): 40, ("tcp-bbr", 0.01): 25}
+    links = {loss: {"loss_direction": way} for loss in (0.0, 0.01)}
+    assert dependence(tmp_path, crossing, links=links) == [
+        f"Yes. Best, or not distinguishable from the best: TCP CUBIC at loss {way} 0 %; "
+        f"TCP BBR at loss {way} 1 %."
     ]
 
 

@@ -117,6 +117,45 @@ def test_a_table_has_means_printed_values_and_what_follows_from_them(tmp_path: P
     assert (second[0], second[2:]) == ("BBR, 1 %", ("5", "0.200", "80.0 %"))
 
 
+TIMES = """
+row = [{ each = "protocol" }]
+column = [
+  { head = "no loss (s)", kpi = "download_time_s", of = { loss = 0.0 } },
+  { head = "1 % (s)", kpi = "download_time_s", of = { loss = 0.01 } },
+  { head = "of it", ratio = ["1 % (s)", "no loss (s)"] },
+  { head = "Mbit/s", kpi = "throughput_bps", of = { loss = 0.0 } },
+]
+"""
+
+
+def test_times_of_what_did_not_all_arrive_say_how_many_did_and_are_in_no_mean(tmp_path: Path) -> None:
+    """Of ten files BBR's seven come after 1 to 7 s and with loss three, SCTP's all after 4 s, with loss none;
+    the others are given up after 90 s.
+    """
+    came: dict[tuple[str, float], list[float | None]] = {
+        ("tcp-bbr", 0.0): [*(float(it) for it in range(1, 8)), None, None, None],
+        ("tcp-bbr", 0.01): [2.0, 3.0, 4.0, *[None] * 7],
+        ("sctp", 0.0): [4.0] * 10,
+        ("sctp", 0.01): [None] * 10,
+    }
+    took = [it for each in came.values() for it in each]
+    table = flows(
+        {key: [2e6] * 10 for key in came},
+        download_time_s=took,
+        completed=[it is not None for it in took],
+        given_s=[90.0] * len(took),
+    )
+    text = TABLE[: TABLE.index("row = [")].replace("of = { loss = 0.0 }\n", "") + TIMES
+    ((panel,),) = (figure.draw(summary(table)) for figure in load(tmp_path, text))
+    assert isinstance(panel, Table)
+    assert {row[0]: row[1:] for row in panel.rows} == {
+        "TCP CUBIC": ("–", "–", "–", "–"),
+        "TCP BBR": ("7 of 10 arrived, median 5.00", "3 of 10 arrived", "–", "2.00"),
+        "SCTP": ("4.00", "0 of 10 arrived", "–", "2.00"),
+    }
+    assert panel.caption == "Means. n = 10."
+
+
 def test_a_paired_column_averages_the_ratio_in_each_repetition(tmp_path: Path) -> None:
     """BBR has twice SCTP's throughput in every repetition, however these differ."""
     sctp = steady(1e6, 0.5)

@@ -197,3 +197,34 @@ fn a_reader_that_goes_away_ends_the_program_without_a_word() {
         assert_eq!((String::from_utf8_lossy(&ended.stderr).as_ref(), ended.status.code()), ("", Some(141)));
     }
 }
+
+#[test]
+fn a_summary_has_the_median_of_what_messages_printed_and_leaves_that_as_it_is() {
+    let words =
+        ["messages", "--quick", "--payload", "64", "--gap", "0", "--samples", "3", "--security", "none"];
+    let measured = run(BENCH, &words);
+    assert!(measured.status.success());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("messages-{}.csv", std::process::id()));
+    std::fs::write(&path, &measured.stdout).expect("it can be written");
+    let told = run(BENCH, &["summary", path.to_str().expect("text")]);
+    std::fs::remove_file(&path).expect("it is there");
+    let text = String::from_utf8(measured.stdout).expect("text");
+    assert!(
+        text.starts_with("security,provider,cipher,payload_octets,gap_ms,block,order,operation,total_ns,")
+    );
+    let mut total: Vec<f64> = text
+        .lines()
+        .filter(|line| line.contains(",apply,"))
+        .map(|line| line.split(',').nth(8).expect("its time").parse().expect("a number"))
+        .collect();
+    total.sort_unstable_by(f64::total_cmp);
+    assert_eq!(total.len(), 15, "three in each of five blocks");
+    let told = String::from_utf8(told.stdout).expect("text");
+    let (_, apply) = told.split_once(", payload_octets 64, gap_ms 0, apply: 15 samples\n").expect(&told);
+    let line = apply.lines().find(|line| line.trim_start().starts_with("total_ns ")).expect(&told);
+    assert_eq!(line.split_whitespace().nth(1), Some(total[7].to_string().as_str()), "{told}");
+
+    let refused = run(BENCH, &["summary", "no-such-file.csv"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("no-such-file.csv cannot be read"), "{said}");
+}

@@ -49,7 +49,9 @@ class Sampled(Protocol):
         """How many flows did what they were to do, and of how many."""
 
     def variants(self, need: Need) -> Mapping["Variant", Need]:
-        """The need under all else that was measured besides delay and loss; its own first."""
+        """The need under all else that was measured besides delay and loss, with the delays and losses that
+        go with it; its own first.
+        """
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def grid(results: Sampled, service: ServiceClass, by: str, *, every_variant: boo
             counting = [
                 (own, here)
                 for own, here in zip(service.needs, needs, strict=True)
-                if delay_s in own.delays_s and loss in own.losses
+                if delay_s in (here or own).delays_s and loss in (here or own).losses
             ]
             there = [here for _, here in counting if here is not None]
             if counting and there:

@@ -72,7 +72,7 @@ LATE_RULE = (
 
 PAIRED_RULE = (
     "Paired margin: what is left to a limit against the best, below 0 beyond it, by the difference in each "
-    "repetition, since both rode on the same stretch. The sign goes by its interval, not by the value's."
+    "repetition, since both met the same stretch. The sign goes by its interval, not by the value's."
 )
 """Why the interval of a value may reach beyond a limit that is kept."""
 

@@ -17,6 +17,7 @@ from gauntlet.figures.tidy import Columns, Quantity
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import listed
+from gauntlet.metrics.observation import Partly
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,11 @@ class Source(Protocol):
 
     def mean(self, asked: Chosen, kpi: str) -> Mean | None:
         """The mean over repetitions; None when some of it has no number."""
+
+    def partly(self, asked: Chosen, kpi: str) -> Partly | None:
+        """Of a time until something is over how many flows came to their end, and by when half had, where
+        some did not; None where all did, and of any other quantity.
+        """
 
     def ratio(self, above: Chosen, below: Chosen, kpi: str) -> Mean | None:
         """The mean of the ratio in each repetition, as comparisons of a ledger take it; None without one."""

@@ -14,17 +14,14 @@ from pydantic import Field
 
 from gauntlet.errors import UserError
 from gauntlet.figures.kind import Chart, Kind, Options, Source
-from gauntlet.figures.link_view import BOTH, DOWN, UP, Along, Stretch, View
+from gauntlet.figures.link_view import BOTH, Along, Stretch, View
 from gauntlet.figures.look import AREA_COLOURS, CAPACITY, INK, MUTED, PAGE_WIDTH, legend
 from gauntlet.figures.tidy import add, data
 
 WIDTH = PAGE_WIDTH - 250
-DIRECTIONS: Mapping[str, tuple[str, list[int]]] = {
-    UP: ("#1F6F8B", [1, 0]),
-    DOWN: ("#B0713A", [4, 2]),
-    BOTH: ("#2F3B47", [1, 0]),
-}
-"""Colour and line style of the directions; no protocol has them."""
+UP, DOWN = ("#1F6F8B", [1, 0]), ("#B0713A", [4, 2])
+ALIKE = ("#2F3B47", [1, 0])
+"""Colour and line style of the directions, and of both where they are alike; no protocol has them."""
 STRETCH_COLOUR = "#F2C14E"
 OWN, SHARED, SPEED, INBOUND = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 ROUNDED_S = 0.01
@@ -32,7 +29,7 @@ ROUNDED_S = 0.01
 JOURNEY_POINTS, TRAIN_POINTS = 500, 40
 """Points kept of a path; a path is straight where a train keeps its speed."""
 
-COLOURS = {*(colour for colour, _ in DIRECTIONS.values()), OWN, SHARED, SPEED, INBOUND}
+COLOURS = {*(colour for colour, _ in (UP, DOWN, ALIKE)), OWN, SHARED, SPEED, INBOUND}
 """Of lines and marks, which a dark page lightens."""
 
 Layers = alt.LayerChart | alt.FacetChart
@@ -159,10 +156,11 @@ def _behind(view: View, last: bool, height: int, numbered: bool = False) -> list
     return layers
 
 
-def _once() -> alt.Chart:
+def _once(view: View) -> alt.Chart:
     """The rows of one direction, for what is the same in both."""
+    up, _ = view.directions
     chart: alt.Chart = (
-        alt.Chart().transform_filter(f"datum.direction === '{UP}'").transform_calculate(direction=f"'{BOTH}'")
+        alt.Chart().transform_filter(f"datum.direction === '{up}'").transform_calculate(direction=f"'{BOTH}'")
     )
     return chart
 
@@ -172,7 +170,7 @@ def _tooltip(view: View, field: str, title: str) -> list[alt.Tooltip]:
         alt.Tooltip(f"{view.unit}:Q", format=".2f"),
         alt.Tooltip("direction:N"),
         alt.Tooltip(f"{field}:Q", title=title, format=".3~s"),
-        alt.Tooltip("cell:N"),
+        alt.Tooltip("cell:N", title=view.served_by),
     ]
 
 
@@ -180,9 +178,10 @@ def _both_ways(field: str, title: str, height: int) -> Panel:
     """A quantity of both directions; a single line where they are the same."""
 
     def draw(view: View, last: bool) -> Layers:
-        shown = [BOTH] if view.alike(field) else [UP, DOWN]
-        rows = _once() if view.alike(field) else alt.Chart()
-        colours, dashes = ([DIRECTIONS[name][place] for name in shown] for place in (0, 1))
+        alike = view.alike(field)
+        shown = [BOTH] if alike else list(view.directions)
+        rows = _once(view) if alike else alt.Chart()
+        colours, dashes = ([look[place] for look in ([ALIKE] if alike else [UP, DOWN])] for place in (0, 1))
         lines = rows.mark_line(interpolate="step-after", strokeWidth=1.3).encode(
             x=_x(view, view.unit, last),
             y=alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=True)),
@@ -210,7 +209,7 @@ def _capacity(view: View, last: bool) -> Layers:
 
     def area(high: str, name: str, **low: alt.Y2) -> alt.Chart:
         chart: alt.Chart = (
-            _once()
+            _once(view)
             .mark_area(interpolate="step-after", opacity=0.8, line=False)
             .transform_calculate(who=f"'{name}'")
             .encode(
@@ -239,7 +238,7 @@ def _others(view: View, last: bool) -> Layers:
         .encode(x=_x(view, "x", last))
     )
     steps = (
-        _once()
+        _once(view)
         .mark_area(interpolate="step-after", color=SHARED, opacity=0.85)
         .encode(
             x=_x(view, view.unit, last),

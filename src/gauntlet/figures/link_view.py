@@ -13,7 +13,14 @@ Along = Literal["time", "km"]
 
 SECONDS_UNTIL_S = 300.0
 """Spans up to this long get an axis in seconds, longer ones in minutes."""
-UP, DOWN, BOTH = "train to trackside", "trackside to train", "both directions"
+BOTH = "both directions"
+ENDS: Mapping[str, tuple[str, str]] = {
+    "satellite": ("terminal", "gateway"),
+    "deep-space": ("Earth", "spacecraft"),
+}
+"""Between what a link lies, by the kind of its scenario; up is from the first to the second."""
+OF_OTHERS = ("train", "trackside")
+"""The same of every other kind, as the documents have it."""
 NAME_ROOM = 0.028
 """Least distance between the names of two stations, as a share of the axis."""
 WAYS: Mapping[str, tuple[str, str]] = {
@@ -49,6 +56,17 @@ class View:
         """The railway; None off it."""
         found: Mapping[str, Any] | None = self.scenario.get("line")
         return found
+
+    @property
+    def directions(self) -> tuple[str, str]:
+        """What up and down are called."""
+        one, other = ENDS.get(str(self.scenario.get("kind")), OF_OTHERS)
+        return f"{one} to {other}", f"{other} to {one}"
+
+    @property
+    def served_by(self) -> str:
+        """What the column `cell` of the trace names."""
+        return "satellite" if self.scenario.get("kind") == "satellite" else "cell"
 
     @property
     def unit(self) -> str:
@@ -104,7 +122,7 @@ class View:
         first = max(int(np.searchsorted(starts_s, self.begin_s, side="right")) - 1, 0)
         places = [n for n in range(first, len(starts_s)) if n == first or starts_s[n] < self.end_s]
         cells = self.trace.get("cell") or [None] * len(starts_s)
-        for direction, way in ((UP, "up"), (DOWN, "down")):
+        for direction, way in zip(self.directions, ("up", "down"), strict=True):
             for place, at_s in zip([*places, places[-1]], [*_starts(self, places), self.end_s], strict=True):
                 mbps = self.trace[f"rate_{way}_bps"][place] * 1e-6
                 others = float(self.trace["sharers"][place]) - 1 if self.shared else ""

@@ -1,9 +1,10 @@
 """How each protocol is drawn: one colour and one marker a protocol, a line style that tells
 congestion controls apart.
 
-Colours are those of palettes whose colours colour-blind readers can tell apart: Okabe and Ito's
+Most colours are those of palettes whose colours colour-blind readers can tell apart: Okabe and Ito's
 (https://jfly.uni-koeln.de/color/, "Color Universal Design"), and Tol's
-"muted", "vibrant" and "bright" (https://sronpersonalpages.nl/~pault/).
+"muted", "vibrant" and "bright" (https://sronpersonalpages.nl/~pault/). No two protocols that an experiment of
+ours plays side by side look alike, on a light page or a dark one (tests/figures/test_palette.py).
 """
 
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "tfo-cubic": Drawn("#3288BD", "circle", _DASHED),
         "tfo-reno": Drawn("#66C2A5", "triangle-up", _DASHED),
         "sctp": Drawn("#CC79A7", "diamond", _DASH_DOT),
-        "sctp-partial": Drawn("#8E4585", "diamond", _DOTTED),
+        "sctp-partial": Drawn("#8D358D", "diamond", _DOTTED),
         "udp": Drawn("#666666", "cross", _SOLID),
         "mptcp-cubic": Drawn("#56B4E9", "triangle-down", _SOLID),
         "mptcp-bbr": Drawn("#E69F00", "triangle-right", _DASHED),
@@ -45,7 +46,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "quic-quinn-cubic": Drawn("#EE3377", "triangle-up", _SOLID),
         "quic-quinn-newreno": Drawn("#CC3311", "diamond", _DOTTED),
         "quic-quinn-bbr": Drawn("#9C27B0", "triangle-down", _DASHED),
-        "quic-s2n-cubic": Drawn("#4477AA", "triangle-left", _SOLID),
+        "quic-s2n-cubic": Drawn("#33BBEE", "triangle-left", _SOLID),
         "quic-s2n-bbr": Drawn("#CCBB44", "triangle-right", _DASHED),
         "quic-quiche-cubic": Drawn("#BB5566", "wedge", _SOLID),
         "quic-quiche-reno": Drawn("#DDAA33", "wedge", _DOTTED),
@@ -56,23 +57,23 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "sdls": Drawn("#8C8C00", "cross", _DASHED),
         "sdls-cop1": Drawn("#01665E", "square", _SOLID),
         "sdls-cop1-deep-space": Drawn("#8C510A", "square", _DASHED),
-        "rasta": Drawn("#B3006B", "diamond", _SOLID),
-        "rasta-tls": Drawn("#5A0F3C", "diamond", _DASHED),
-        "restp-protected": Drawn("#2166AC", "triangle-up", _DASH_DOT),
-        "tls-cubic": Drawn("#00429D", "circle", _SOLID),
-        "tls-bbr": Drawn("#8F5200", "square", _DASHED),
-        "tls-sctp": Drawn("#AA3377", "cross", _DASH_DOT),
-        "dtls": Drawn("#1B7837", "cross", _SOLID),
-        "dtls-12": Drawn("#1B7837", "cross", _DASHED),
+        "rasta": Drawn("#BD0505", "diamond", _SOLID),
+        "rasta-tls": Drawn("#511F51", "diamond", _DASHED),
+        "restp-protected": Drawn("#AA0DFE", "triangle-up", _DASH_DOT),
+        "tls-cubic": Drawn("#332288", "circle", _SOLID),
+        "tls-bbr": Drawn("#A67C00", "square", _DASHED),
+        "tls-sctp": Drawn("#FA42DB", "cross", _DASH_DOT),
+        "dtls": Drawn("#416F2A", "cross", _SOLID),
+        "dtls-12": Drawn("#90BE6D", "cross", _DASHED),
         "restp-file": Drawn("#000000", "triangle-up", _SOLID),
         "restp-file-no-crc": Drawn("#7F3B08", "triangle-up", _DOTTED),
-        "restp-file-bbr": Drawn("#A6761D", "triangle-up", _DASHED),
-        "restp-file-harq": Drawn("#661100", "triangle-up", _DASH_DOT),
-        "restp-web": Drawn("#6699CC", "triangle-up", _DOTTED),
+        "restp-file-bbr": Drawn("#A5781D", "triangle-up", _DASHED),
+        "restp-file-harq": Drawn("#6D0303", "triangle-up", _DASH_DOT),
+        "restp-web": Drawn("#729ECA", "triangle-up", _DOTTED),
         "restp-satellite": Drawn("#7B3294", "triangle-up", _DASHED),
         "restp-multipath": Drawn("#7570B3", "triangle-up", _DASH_DOT),
-        "restp-standby": Drawn("#7570B3", "triangle-up", _DOTTED),
-        "restp-voice": Drawn("#E7298A", "triangle-up", _SOLID),
+        "restp-standby": Drawn("#B39DDB", "triangle-up", _DOTTED),
+        "restp-voice": Drawn("#FA42BD", "triangle-up", _SOLID),
         "restp-datagram": Drawn("#A9A9A9", "triangle-up", _DOTTED),
         "restp-file-dynamic": Drawn("#4D9221", "triangle-up", _DASHED),
         "restp-file-own": Drawn("#525252", "triangle-up", _DOTTED),
@@ -84,7 +85,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "restp-outage-arq": Drawn("#EFA00B", "diamond", _DASHED),
         "restp-ful-arq": Drawn("#FB9A99", "diamond", _DOTTED),
         "restp-par-arq": Drawn("#E31A1C", "diamond", _SOLID),
-        "restp-opt-par-arq": Drawn("#CAB2D6", "diamond", _DASHED),
+        "restp-opt-par-arq": Drawn("#5AB5E2", "diamond", _DASHED),
         "restp-arq-open": Drawn("#FF7F00", "diamond", _DASH_DOT),
         "restp-opt-paths": Drawn("#A6CEE3", "diamond", _DASH_DOT),
         "quic-aioquic-newreno": Drawn("#44BB99", "diamond", _DOTTED),

@@ -18,6 +18,7 @@ _SPARE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#88
 _SPARE_MARKERS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 OF_SUBJECT = ": "
 """Between the name of a subject and a protocol, in a series' key and label."""
+_BLACK, _INK_OF_DARK_PAGE = "#000000", "#E6EAEE"
 _DARK_PAGE = (0.07, 0.08, 0.10)
 _ENOUGH_CONTRAST = 4.5
 """WCAG 2.2, success criterion 1.4.3: contrast of text; lines and markers are held to it too."""
@@ -111,7 +112,11 @@ def _words(key: str) -> str:
 
 
 def lightened(colour: str) -> str:
-    """A colour with its lightness raised until it stands out from the dark page."""
+    """A colour with its lightness raised until it stands out from the dark page; black is ink, and so is as
+    light as that of a dark page.
+    """
+    if colour == _BLACK:
+        return _INK_OF_DARK_PAGE
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
     while contrast((red, green, blue), _DARK_PAGE) < _ENOUGH_CONTRAST and lightness < 1:

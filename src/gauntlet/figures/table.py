@@ -105,6 +105,7 @@ class TableOptions(Options):
 
 Cell = tuple[str, float | None]
 """A cell as shown, and its number for ratios."""
+_NONE: Cell = (MISSING, None)
 
 
 def _draw(options: TableOptions, source: Source) -> Panel:
@@ -158,12 +159,8 @@ def _cells(
             chosen_by[column.head] = asked, column.kpi
             # Of several experiments each may have values of its own.
             there = row.each is None or of[row.each] in source.values(names_of(experiment), row.each)
-            found = source.mean(asked, column.kpi) if there else None
-            if found is not None:
-                counts.append(found.n)
-            factor = source.kpi(column.kpi).shown_factor
-            shown = None if found is None else found.value * factor
-            cells[column.head] = (_text(found, factor, options.interval), shown)
+            cells[column.head], n = _measured(asked, column.kpi, source, options) if there else (_NONE, 0)
+            counts += [n] if n else []
     for column in options.column:
         if column.ratio is not None:
             cells[column.head] = (number(_over(cells, column.ratio)), None)
@@ -176,6 +173,21 @@ def _cells(
             found = source.ratio(above, below, kpi) if both else None
             cells[column.head] = (_text(found, 1.0, options.interval), None)
     return [cells[column.head][0] for column in options.column], counts
+
+
+def _measured(asked: Chosen, kpi: str, source: Source, options: TableOptions) -> tuple[Cell, int]:
+    """The cell of a quantity and how many repetitions it rests on: the mean; of a time until something is
+    over that was not over in every flow how many came to their end, and by when half had. That is no number
+    for ratios: times up to a limit are none of what did not end.
+    """
+    of = source.kpi(kpi)
+    found, part = source.mean(asked, kpi), source.partly(asked, kpi)
+    n = 0 if found is None else found.n
+    if part is not None:
+        half = "" if part.median is None else f", median {number(part.median * of.shown_factor)}"
+        return (f"{part.ended} of {part.of} {of.over}{half}", None), n
+    shown = None if found is None else found.value * of.shown_factor
+    return (_text(found, of.shown_factor, options.interval), shown), n
 
 
 def _over(cells: dict[str, Cell], of: tuple[str, str]) -> float | None:

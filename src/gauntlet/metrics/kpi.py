@@ -27,6 +27,8 @@ class Kpi:
     """Whether it is a time until something is over: a flow in which it was not over has no number, and counts
     as one that took longer than the flow was given (`gauntlet.metrics.observation`).
     """
+    over: str = "finished"
+    """What flows did in which it was over, for people: 7 of 10 finished."""
     of_arrived: bool = False
     """Whether it is an average over what arrived. Of a flow that failed it is one over what went well; such a
     flow counts as one that took longer than it was given, or with the worst that there is.

@@ -138,6 +138,24 @@ def finished(observations: Sequence[Observation]) -> Finished:
     return Finished(function.quantiles, function.probabilities, median)
 
 
+@dataclass(frozen=True)
+class Partly:
+    """How many came to their end of several that did not all."""
+
+    ended: int
+    of: int
+    median: float | None
+    """The time by which half of all had; None when half never had."""
+
+
+def partly(observations: Sequence[Observation]) -> Partly | None:
+    """Of times until something is over: how many were over and by when half was; None where all were."""
+    ended = sum(it.state == State.MEASURED for it in observations)
+    if ended == len(observations):
+        return None
+    return Partly(ended, len(observations), finished(observations).median if ended else None)
+
+
 def log_rank(one: Sequence[Observation], other: Sequence[Observation]) -> float:
     """p-value of the log-rank test that two groups without common stretches are over equally soon."""
     return float(stats.logrank(_sample(one), _sample(other)).pvalue)

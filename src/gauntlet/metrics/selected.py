@@ -1,12 +1,13 @@
 """One number a repetition, and what takes no part in it or counts by its limit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.numbers import counted
+from gauntlet.metrics.observation import Observation
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Selected:
     """Whether every repetition is the same one, because nothing was drawn."""
     never: int = 0
     """Repetitions in which no number can be, since nothing came to be."""
+    of_flows: Sequence[Observation] = ()
+    """What each flow of a trusted run says, as far as the quantity applies to it."""
 
     def mean(self, alpha: float = ALPHA) -> Mean:
         """Over all repetitions. Raises NotMeasured without any, and where some have no number: a mean over

@@ -526,6 +526,7 @@ def _specs(results: Results) -> dict[str, dict[str, Any]]:
             "called": once(spec.get("labels", {}).get("protocol", "")),
             "flows": once(spec.get("flows", [])),
             "start_s": once(spec.get("start_s")),
+            "link": once({"loss_direction": (spec.get("link") or {}).get("loss_direction", "both")}),
             "channel": channels.setdefault(channel := channel_of(spec), channel),
         }
     return found

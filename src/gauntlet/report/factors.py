@@ -2,17 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 from gauntlet import units
 from gauntlet.errors import UserError
+from gauntlet.report.channel import way_of
 
 NOT_CONDITIONS = ("protocol", "repetition")
 
 _SHARES = ("loss", "loss_up", "loss_down", "duplicate", "corrupt")
 """Factors that are fractions and are shown in per cent."""
+
+_OF_ONE_WAY = ("loss", "burst_loss")
+"""Factors that the direction of a link's losses is about."""
 
 _SYSCTL = "sysctl"
 """The table of an experiment file whose keys are settings of the kernel."""
@@ -89,11 +93,19 @@ def factors_of(
         first = [value for value in written.get(name, ()) if value in labels]
         labels = {value: labels[value] for value in dict.fromkeys([*first, *labels])}
         factor = factor_of(name, labels)
+        if name in _OF_ONE_WAY and "loss_direction" not in names:
+            factor = replace(factor, words=f"{factor.words} {_way(specs)}".rstrip())
         if len(labels) > 1:
             varying.append(factor)
         else:
             constant[factor.words] = next(iter(labels.values()))
     return varying, constant
+
+
+def _way(specs: Sequence[Mapping[str, Any]]) -> str:
+    """The one direction in which the links of all runs lose packets; empty for both."""
+    ways = {way_of(spec.get("link") or {}) for spec in specs}
+    return ways.pop() if len(ways) == 1 else ""
 
 
 def factor_of(name: str, labels: dict[Any, str]) -> Factor:
@@ -161,11 +173,17 @@ def readable(name: str, value: Any, label: str) -> str:
     return _SPANS.sub(r"\1 to \2 \3", label)
 
 
+_SMALLER = {"MiB": "KiB", "KiB": "B"}
+
+
 def _size_unit(values: Sequence[Any]) -> tuple[str, float]:
     """The unit of an axis of sizes: that of the largest as it reads, so that its ticks are round numbers;
-    bytes where that reads with two decimals or more, as lengths of messages do.
+    bytes where that reads with two decimals or more, as lengths of messages do. Of KiB and MiB there are
+    whole ones only: a smaller unit where one of the sizes has none.
     """
     shown, _, unit = readable("_bytes", max(values), "").rpartition(" ")
     if len(shown.partition(".")[2]) > 1:
         unit = "B"
+    while unit in _SMALLER and any(value % units.size_bytes(f"1{unit}") for value in values):
+        unit = _SMALLER[unit]
     return unit, 1 / units.size_bytes(f"1{unit}")

@@ -206,7 +206,7 @@ def _link_words(evaluation: Evaluation, *, drawn: bool) -> str:
         return own_network.map_words(evaluation.results.map)
     if scenario is None:
         return (
-            "The runs rode different scenarios, so there is no single strip; the capacity that each run "
+            "The runs had different scenarios, so there is no single strip; the capacity that each run "
             "met stands behind its time series below and in tables/links.parquet."
         )
     if "network" in scenario:

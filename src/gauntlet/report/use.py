@@ -179,7 +179,7 @@ def _places(part: Evaluation, conditions: Sequence[Condition]) -> _Places:
 def _place(
     part: Evaluation, condition: Condition, channel: Channel, told: set[str]
 ) -> tuple[float | None, float | None, Variant]:
-    besides = [*filter(None, (channel.bursts, channel.added))]
+    besides = [*filter(None, (channel.one_way, channel.bursts, channel.added))]
     besides += [
         f"{factor.words} {factor.label(value)}"
         for factor, value in zip(part.factors, condition, strict=True)
@@ -213,10 +213,23 @@ class _Measured(Readings):
             return 0, 0
 
     def variants(self, need: Need) -> Mapping[Variant, Need]:
-        """See `Readings`: each is named in `where`."""
+        """See `Readings`: each is named in `where`, and has the delays and losses that go with it: where
+        losses of one direction are words, those of both are numbers.
+        """
+        delays_s: dict[Variant, set[float | None]] = {}
+        losses: dict[Variant, set[float | None]] = {}
+        for delay_s, loss, variant in self.places:
+            delays_s.setdefault(variant, set()).add(delay_s)
+            losses.setdefault(variant, set()).add(loss)
         return {
-            variant: need.model_copy(update={"where": {"queue": variant.queue, "besides": variant.besides}})
-            for variant in dict.fromkeys(variant for _, _, variant in self.places)
+            variant: need.model_copy(
+                update={
+                    "where": {"queue": variant.queue, "besides": variant.besides},
+                    "delays_s": [it for it in need.delays_s if it in delays_s[variant]],
+                    "losses": [it for it in need.losses if it in losses[variant]],
+                }
+            )
+            for variant in losses
         }
 
     def read(self, need: Need, protocol: str, condition: Place, of: Quantity) -> Selected:

@@ -35,9 +35,9 @@ RULES = (
     "bound, before the result is known.",
     "The rule gives a mean over repetitions with its 95 % confidence interval (bootstrap by repetition "
     "from eight repetitions on, Student's t below). n counts repetitions, never packets. Comparisons "
-    "are paired: in one repetition every protocol rode on the same stretch with the same draws. Ratios are "
-    "averaged by their logarithms (geometric mean); where a side is zero in some repetition, the ratio of "
-    "the means is taken, with Fieller's interval, and the verdict says so.",
+    "are paired: in one repetition every protocol met the same stretch of the link with the same draws. "
+    "Ratios are averaged by their logarithms (geometric mean); where a side is zero in some repetition, the "
+    "ratio of the means is taken, with Fieller's interval, and the verdict says so.",
     "Flows that failed stay in the numbers: what did not end counts with its run's limit, what was never "
     "established has a throughput of 0. Where nothing arrived in some repetition, there is no mean over the "
     "others, and the claim is undecided.",

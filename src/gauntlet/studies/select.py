@@ -95,6 +95,7 @@ def by_repetition(
     lacking: set[tuple[int, tuple[Any, ...]]] = set()
     conditions_of: set[tuple[Any, ...]] = set()
     trusted: list[Mapping[str, Any]] = []
+    of_flows: list[Observation] = []
     for row, value in zip(found.to_pylist(), _values(summary, experiment, found, quantity), strict=True):
         repetition, condition = int(row["repetition"]), tuple(row[name] for name in varied)
         conditions_of.add(condition)
@@ -120,6 +121,7 @@ def by_repetition(
         if said is None:
             lacking.add((repetition, condition))
         else:
+            of_flows.append(said)
             flows.setdefault(repetition, {}).setdefault(condition, []).append(said)
     for repetition, condition in lacking:
         # A run of which one flow has no value would be combined over other flows than the rest.
@@ -133,7 +135,8 @@ def by_repetition(
         elif len(conditions) == len(conditions_of):
             each = [OVER_FLOWS[over_flows](restricted(of, limit).tolist()) for of in conditions.values()]
             values[repetition] = sum(each) / len(each)
-    return Selected(values, left_out, len(values) > 1 and all_the_same(trusted, varied), never)
+    deterministic = len(values) > 1 and all_the_same(trusted, varied)
+    return Selected(values, left_out, deterministic, never, of_flows)
 
 
 def all_the_same(rows: Iterable[Mapping[str, Any]], varied: Sequence[str]) -> bool:

@@ -17,6 +17,7 @@ from gauntlet.figures.tidy import Columns, Quantity, add
 from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.kpi import Kpi
+from gauntlet.metrics.observation import Partly, partly
 from gauntlet.metrics.quantity import DISTRIBUTIONS, shown
 from gauntlet.metrics.quantity import Quantity as Asked
 from gauntlet.metrics.ratios import ratio
@@ -132,6 +133,16 @@ class SummarySource:
             return self._mean(*self._whole(asked), asked.of, kpi)
         except NotMeasured:
             return None
+
+    def partly(self, asked: Chosen, kpi: str) -> Partly | None:
+        """How many flows came to their end and by when half had, where some did not."""
+        if not self.kpi(kpi).censored:
+            return None
+        try:
+            found = self._by_repetition(*self._whole(asked), asked.of, kpi)
+        except NotMeasured:
+            return None
+        return partly(found.of_flows)
 
     def ratio(self, above: Chosen, below: Chosen, kpi: str) -> Mean | None:
         """The mean of the ratio in each repetition, as comparisons of a ledger take it; None without one."""

@@ -32,6 +32,7 @@ KPIS = (
         "byte; a page or several files: of the last byte of all. A transfer that did not complete took "
         "longer than it was given: it counts with the run's limit, and how many there are stands first.",
         censored=True,
+        over="arrived",
         of_flow=download_time_s,
     ),
 )

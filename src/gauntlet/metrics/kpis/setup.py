@@ -29,6 +29,7 @@ KPIS = (
         "transport's handshake and, where there is one, that of TLS. Where each object has a session of its "
         "own, the mean over them. Of a flow that was never established it is longer than the run's limit.",
         censored=True,
+        over="set up",
         of_flow=setup_time_s,
     ),
 )

@@ -39,6 +39,7 @@ KPIS = (
         "at the browser, over the pages of a run; the session is there already. Where a page did not "
         "come, the run counts with its limit.",
         censored=True,
+        over="loaded",
         of_flow=page_load_time_s,
     ),
 )

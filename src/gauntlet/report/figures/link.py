@@ -19,13 +19,14 @@ def link(evaluation: Evaluation) -> list[Figure]:
             continue
         end_s = columns.get("end_s") or scenario.get("duration_s") or columns["t_s"][-1]
         stretches = _stretches(evaluation, end_s)
-        ridden = "Marked: the stretches that runs rode, numbered by repetition. " if stretches else ""
+        over, rode = ("the journey", "rode") if scenario.get("line") else ("its time", "met")
+        marked = f"Marked: the stretches that runs {rode}, numbered by repetition. " if stretches else ""
         found.append(
             figure(
                 name=f"link-{bearer}",
                 title=f"{scenario.get('title', 'The link')} (bearer {bearer})",
-                caption=f"IP-layer rate, one-way delay and loss of the bearer over the journey. {ridden}"
-                "Every protocol rode the same stretches.",
+                caption=f"IP-layer rate, one-way delay and loss of the bearer over {over}. {marked}"
+                f"Every protocol {rode} the same stretches.",
                 chart=picture(scenario, bearer=bearer, end_s=end_s, stretches=stretches),
                 columns=View(scenario, columns, 0.0, end_s).rows(),
             )

@@ -11,11 +11,13 @@ mod messages;
 mod rows;
 mod schedule;
 mod socket;
+mod summary;
 mod turn;
 mod wire;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -35,6 +37,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   flight-bench messages --quick > messages.csv
+  flight-bench summary messages.csv
   flight-bench messages --security sdls-gcm --payload 1024 --gap 2000 > cold.csv
   flight-bench messages --payload 1024 --gap 2000 --samples 5 --alone --block 0 > alone.csv
   flight-bench handshakes --quick > handshakes.csv
@@ -48,6 +51,11 @@ Examples:
 enum Command {
     /// The time that one message takes at its sender and at its receiver, after a gap
     Messages(Messages),
+    /// Median and quartiles of each column, from what messages, handshakes or first-handshake printed
+    Summary {
+        /// Their rows; without it standard input
+        file: Option<PathBuf>,
+    },
     /// Computing time, octets and round trips of handshakes
     Handshakes(Handshakes),
     /// One handshake, the first of the processes of both ends
@@ -161,6 +169,7 @@ fn main() -> ExitCode {
                     .map_err(|error| rows::unwritten("certificates", &error))
             })
         }
+        Command::Summary { file } => summary::run(file.as_deref()),
         Command::Attacks(options) => attacks::run(&options.security),
         Command::Refusals => arms::refusals(),
         Command::About => about::run(),
