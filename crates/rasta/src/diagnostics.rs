@@ -9,6 +9,7 @@ pub const INTERVALS: usize = 5;
 
 /// Messages that were not taken, by the first check that they failed, and those that came out of sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ErrorCounters {
     /// The length is wrong, or the body does not fit the type.
     pub malformed: u64,
@@ -53,6 +54,7 @@ impl ErrorCounters {
 
 /// Frames that the redundancy layer did not hand on at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FrameCounters {
     /// The length is wrong.
     pub malformed: u64,
@@ -91,6 +93,7 @@ impl FrameCounters {
 
 /// Distributions of times over a window of timely messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConnectionReport {
     /// Messages in the window so far.
     pub messages: u32,
@@ -146,6 +149,7 @@ impl Windowed {
 
 /// How a transport channel compares with the fastest one over a window of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ChannelReport {
     /// Frames in the window (N_diagnosis).
     pub frames: u32,

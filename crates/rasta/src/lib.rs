@@ -53,6 +53,7 @@
 //! | `sim` | two ends over a network that loses, delays, doubles and damages, and a model of throughput and delay |
 
 #![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod check_code;

@@ -56,6 +56,8 @@ pub struct Port {
 impl Port {
     /// Binds the sockets; the connection is closed still.
     ///
+    /// Cancel safe: sockets that were bound are closed.
+    ///
     /// # Errors
     /// What is wrong with the configuration, or which socket cannot be bound.
     ///
@@ -88,6 +90,8 @@ impl Port {
     /// Opens the connection and waits until it is up. A client waits up to T_max for all channels before it asks. What
     /// happens on the way is not told by [`event`](Self::event) any more.
     ///
+    /// If the future is dropped the connection may go on opening, and [`event`](Self::event) tells the rest.
+    ///
     /// # Errors
     /// How it ended before it was up.
     pub async fn open(&mut self) -> Result<(), NetError> {
@@ -101,7 +105,8 @@ impl Port {
         }
     }
 
-    /// Opens the connection and does not wait; events tell.
+    /// Opens the connection and does not wait until it is up; events tell. Cancel safe: either the port was told or nothing
+    /// has happened.
     ///
     /// # Errors
     /// If the runtime is gone. An end that is open stays as it is.
@@ -109,7 +114,7 @@ impl Port {
         self.commands.send(Command::Open).await.map_err(|_| NetError::Gone)
     }
 
-    /// Sends a message; waits while as many as may wait already.
+    /// Sends a message; waits while as many as may wait already. If the future is dropped the message may have been taken.
     ///
     /// # Errors
     /// Why it is not taken.
@@ -120,7 +125,7 @@ impl Port {
         Ok(answered.await.map_err(|_| NetError::Gone)??)
     }
 
-    /// The next thing that happens.
+    /// The next thing that happens. Cancel safe: what has happened is told by the next call.
     ///
     /// # Errors
     /// If the runtime is gone.
@@ -128,7 +133,7 @@ impl Port {
         self.events.recv().await.ok_or(NetError::Gone)
     }
 
-    /// The next message of the peer; other events before it are not told any more.
+    /// The next message of the peer; other events before it are not told any more. Cancel safe: no message is lost.
     ///
     /// # Errors
     /// How the connection ended, if it did before a message came.
@@ -142,7 +147,8 @@ impl Port {
         }
     }
 
-    /// Closes the connection; `detail` goes to the peer. Comes back when the last frames are with the system.
+    /// Closes the connection; `detail` goes to the peer. Comes back when the last frames are with the system. If the future is
+    /// dropped the connection may be closing all the same.
     ///
     /// # Errors
     /// If the runtime is gone.
@@ -152,7 +158,7 @@ impl Port {
         answered.await.map_err(|_| NetError::Gone)
     }
 
-    /// All that is counted.
+    /// All that is counted. Cancel safe.
     ///
     /// # Errors
     /// If the runtime is gone.

@@ -49,9 +49,16 @@
 //! | [`protected`] | Noise handshake and AEAD |
 //! | [`log`] | the event log |
 //!
+//! | feature | what it adds |
+//! |---|---|
+//! | `protected` (default) | a Noise handshake and an AEAD; without it `snow` and `ring` are not built, and no keys can be made |
+//! | `serde` | the services of a profile implement `Deserialize`, from the names in [`profile::names`] |
+//!
 //! Rules for a driver: after each call poll for packets until `None`, then for events; hand packets to the network not
 //! before [`Transmit::release_at`]; call [`Endpoint::handle_timeout`] when [`Endpoint::poll_timeout`] says so. Time must
 //! not run backwards.
+//!
+//! Nothing here depends on an operating system. Its tests are run on Linux on x86-64; other systems are unchecked.
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

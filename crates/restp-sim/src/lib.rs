@@ -20,6 +20,10 @@
 //! ```
 //!
 //! The same seed and the same calls give the same packets at the same nanoseconds, on every machine.
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `protected` (default) | connections with keys: the feature of the same name of [`restp_proto`] |
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

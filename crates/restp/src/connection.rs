@@ -119,7 +119,7 @@ impl Connection {
         self.send_with(payload, SendOptions::default()).await
     }
 
-    /// Like [`Connection::send`] with a lifetime or a push hint.
+    /// Like [`Connection::send`], and as cancel safe, with a lifetime or a push hint.
     ///
     /// # Errors
     /// As [`Connection::send`].

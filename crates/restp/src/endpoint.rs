@@ -100,6 +100,8 @@ impl Builder {
 
     /// Binds the socket and starts the endpoint's task on the current runtime.
     ///
+    /// Cancel safe: it waits for the address only, and nothing is bound before.
+    ///
     /// # Errors
     /// [`Error::Io`] if the address is not ours or its port is taken, [`Error::NoRawIp`] without the capability.
     ///
@@ -148,7 +150,8 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Binds UDP with default settings. Use port 61253 ([`crate::UDP_PORT`]) for a server, 0 for a client.
+    /// Binds UDP with default settings. Use port 61253 ([`crate::UDP_PORT`]) for a server, 0 for a client. Cancel safe, as
+    /// [`Builder::bind`] is.
     ///
     /// # Errors
     /// [`Error::Io`] if the address is not ours or its port is taken.
@@ -173,6 +176,27 @@ impl Endpoint {
     /// Goes on from another address of this host, for instance after the network has changed: a new socket takes the place
     /// of the present one, and all connections go on over it. Peers follow once the new address has proven to be ours
     /// (`docs/restp-spec.md`, R-ENCAP-3). Peers that want to connect must learn the new address.
+    ///
+    /// ```
+    /// use restp::{Endpoint, Profile};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), restp::Error> {
+    /// # let server = Endpoint::bind("127.0.0.1:0").await?;
+    /// # let listener = server.listen(7, Profile::file_arq())?;
+    /// # let client = Endpoint::bind("127.0.0.1:0").await?;
+    /// # let (outgoing, incoming) = tokio::try_join!(
+    /// #     client.connect(server.local_addr(), 7, Profile::file_arq()),
+    /// #     listener.accept()
+    /// # )?;
+    /// let before = client.local_addr();
+    /// client.rebind("127.0.0.1:0".parse().expect("an address"))?;
+    /// assert_ne!(client.local_addr(), before);
+    /// outgoing.send("after the move").await?;
+    /// assert_eq!(incoming.recv().await?.expect("the connection goes on").payload, "after the move");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Io`] if the address is not ours or its port is taken; everything then is as before.
@@ -220,6 +244,25 @@ impl Endpoint {
 
     /// A connectionless inner port: messages to and from anybody, like a UDP socket.
     ///
+    /// ```
+    /// use restp::{Endpoint, Peer, Profile};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), restp::Error> {
+    /// let station = Endpoint::bind("127.0.0.1:0").await?;
+    /// let readings = station.datagrams(9, Profile::datagram())?;
+    ///
+    /// let sensor = Endpoint::bind("127.0.0.1:0").await?;
+    /// let own = sensor.datagrams(1, Profile::datagram())?;
+    /// own.send_to("17.5 degrees", Peer { addr: station.local_addr(), port: 9 }).await?;
+    ///
+    /// let (reading, from) = readings.recv_from().await?;
+    /// assert_eq!(reading, "17.5 degrees");
+    /// assert_eq!(from, Peer { addr: sensor.local_addr(), port: 1 });
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Listen`] if the port is taken, [`Error::WrongService`] if the profile is not connectionless.
     pub fn datagrams(&self, port: u16, services: impl Services) -> Result<DatagramPort, Error> {
@@ -259,7 +302,8 @@ impl Endpoint {
         attempt.established().await
     }
 
-    /// Like [`Endpoint::connect`], but gives up after `limit`; the peer then hears no more of the attempt.
+    /// Like [`Endpoint::connect`], but gives up after `limit`; the peer then hears no more of the attempt. So it is if the
+    /// future is dropped.
     ///
     /// # Errors
     /// As [`Endpoint::connect`], or [`Error::TimedOut`].
@@ -277,6 +321,8 @@ impl Endpoint {
     /// opportunistic and a cookie of the server is known, else right after it.
     ///
     /// Early data may reach the application twice if somebody repeats the packets: send only what is safe to do twice.
+    ///
+    /// Cancel safe: it waits for the address only, and the attempt begins after that.
     ///
     /// # Errors
     /// What is wrong on this side; a refusal shows later, in [`Connection::established`], `send` and `recv`.

@@ -104,9 +104,9 @@
 //!
 //! # Dropped futures
 //! Every call that waits says what happens if its future is dropped, for instance by `select!` or a time-out: `accept`,
-//! `accept_stream`, `open_stream`, `established`, `recv`, `recv_many`, `recv_from`, `closed`, `next_event` and `idle` lose
-//! nothing; `send` of a connection and `send_to` have either handed the whole message over or not sent it; `send` of a stream
-//! may have taken a part; `connect` gives the attempt up. Where a limit is all that is wanted there are
+//! `accept_stream`, `open_stream`, `open_path`, `established`, `recv`, `recv_many`, `recv_from`, `closed`, `next_event` and
+//! `idle` lose nothing; `send` of a connection and `send_to` have either handed the whole message over or not sent it; `send`
+//! of a stream may have taken a part; `connect` gives the attempt up. Where a limit is all that is wanted there are
 //! [`Endpoint::connect_timeout`] and [`Listener::accept_timeout`], and the time-outs of [`blocking`].
 //!
 //! # Early data and protection
@@ -117,7 +117,7 @@
 //!
 //! # Systems
 //! Linux only: sockets go through `quinn-udp`, which is portable, but timers (`timerfd`), raw IP and reports of the network
-//! are Linux's. For other systems drive [`restp_proto`] with sockets of your own.
+//! are Linux's; elsewhere this crate refuses to compile. For other systems drive [`restp_proto`] with sockets of your own.
 //!
 //! # Features
 //! | feature | what it adds |
@@ -126,6 +126,9 @@
 #![deny(unsafe_code)]
 #![warn(missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("restp runs on Linux only; on other systems drive restp-proto with sockets of your own");
 
 pub mod blocking;
 mod clock;

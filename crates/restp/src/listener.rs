@@ -58,7 +58,7 @@ impl Listener {
 }
 
 impl Listener {
-    /// Like [`Listener::accept`], but waits for at most `limit`.
+    /// Like [`Listener::accept`], and as cancel safe, but waits for at most `limit`.
     ///
     /// # Errors
     /// As [`Listener::accept`], or [`Error::TimedOut`].

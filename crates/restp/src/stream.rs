@@ -20,6 +20,9 @@ const WRITE_BYTES: usize = 64 << 10;
 ///
 /// `shutdown` ends our direction after everything that was written; it does not wait for the peer:
 /// [`Connection::finish`] on [`Stream::connection`] does.
+///
+/// A `read` or `write` whose future is dropped before it has answered lost, or took, nothing. Of those that go on until a
+/// buffer is through, `read_exact` leaves in its buffer what it had read by then, and `write_all` may have taken a part.
 pub struct Stream {
     connection: Connection,
     /// What the reader had no room for.

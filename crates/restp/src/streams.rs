@@ -20,8 +20,9 @@ use crate::waiters::{Seat, StreamWaiters, Waiters, seated};
 /// Bytes that one write takes at most.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// A stream that the peer opened: its number, our direction unless it has none, the peer's direction.
+/// A stream that the peer opened: our direction unless it has none, and the peer's direction.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct IncomingStream {
     /// Our direction; none on a one-way stream.
     pub send: Option<SendStream>,
@@ -40,7 +41,7 @@ impl Connection {
         Ok((SendStream::new(self.clone(), id), RecvStream::new(self.clone(), id)))
     }
 
-    /// Opens a stream on which only we send, as [`Connection::open_stream`] does.
+    /// Opens a stream on which only we send, as [`Connection::open_stream`] does, and as cancel safe.
     ///
     /// # Errors
     /// As [`Connection::open_stream`].
@@ -160,6 +161,9 @@ fn poll_send(
 }
 
 /// Our direction of a stream. Dropped without more ado it ends after everything that was written.
+///
+/// Of its `AsyncWrite`, a `write` whose future is dropped before it has answered took nothing; `write_all` may have taken a
+/// part.
 #[derive(Debug)]
 pub struct SendStream {
     connection: Connection,
@@ -260,6 +264,9 @@ impl AsyncWrite for SendStream {
 }
 
 /// The peer's direction of a stream. Dropped before its end it is stopped with the number 0.
+///
+/// Of its `AsyncRead`, a `read` whose future is dropped before it has answered lost nothing; what `read_exact` had read by
+/// then is in its buffer.
 #[derive(Debug)]
 pub struct RecvStream {
     connection: Connection,

@@ -11,6 +11,7 @@ use std::time::Duration;
 use common::{HANGS, PORT, content, pair, server};
 use restp::profile::Tuning;
 use restp::{CloseReason, Endpoint, Error, Peer, Profile, Records};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 /// Polls a future once and drops it.
@@ -72,6 +73,36 @@ async fn a_dropped_send_has_sent_the_message_or_nothing_of_it() {
         received.extend_from_slice(&message.payload);
     }
     assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+}
+
+#[tokio::test]
+async fn dropped_reads_and_writes_of_a_byte_stream_lose_and_double_nothing() {
+    let ((_client, outgoing), (_server, incoming)) = pair(&narrow()).await;
+    let (mut writer, mut reader) = (outgoing.into_stream().unwrap(), incoming.into_stream().unwrap());
+    let sent = content(100_000);
+    let (mut written, mut received) = (0, Vec::new());
+    let (mut dropped_writes, mut dropped_reads) = (0, 0);
+    let moving = async {
+        while received.len() < sent.len() {
+            while written < sent.len() {
+                let end = sent.len().min(written + 1000);
+                let Some(count) = begin(writer.write(&sent[written..end])) else {
+                    dropped_writes += 1;
+                    break;
+                };
+                written += count.unwrap();
+            }
+            let mut piece = [0; 700];
+            match begin(reader.read(&mut piece)) {
+                Some(count) => received.extend_from_slice(&piece[..count.unwrap()]),
+                None => dropped_reads += 1,
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(HANGS, moving).await.expect("it hangs");
+    assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+    assert!(dropped_writes > 0 && dropped_reads > 0, "{dropped_writes}, {dropped_reads}");
 }
 
 #[tokio::test]

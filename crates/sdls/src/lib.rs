@@ -51,6 +51,11 @@
 //! | [`cop1`] | sender and receiver of COP-1 |
 //! | [`crypto`] | algorithms, and how another library is put behind them |
 //!
+//! | feature | what it adds |
+//! |---|---|
+//! | `rustcrypto` (default) | every algorithm in pure Rust |
+//! | `aws-lc` | AWS-LC as an engine; needs the standard library and a C compiler |
+//!
 //! The books themselves are not quoted here: what is said of them rests on public implementations, which are named
 //! where a fact was taken from them, and on their published test frames, in the folder `vectors`.
 #![no_std]

@@ -9,6 +9,7 @@ use crate::message::{Message, MessageError};
 
 /// Frames that came and were not taken, by the first thing that was wrong with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refused {
     /// The form of the frame or of the message in it.
     pub malformed: u64,

@@ -137,6 +137,7 @@ pub enum PortEvent {
 
 /// All that is counted at a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// The state of the connection.
     pub state: State,

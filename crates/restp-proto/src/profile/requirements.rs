@@ -52,6 +52,23 @@ pub struct Link {
 }
 
 /// What an application needs.
+///
+/// ```
+/// use std::time::Duration;
+/// use restp_proto::profile::{Link, Losses, Requirements};
+///
+/// // Values that are of no use once they are 150 ms old, over a link that takes 600 ms there and back.
+/// let needs = Requirements {
+///     losses: Losses::IfLate,
+///     messages: true,
+///     useful_for: Some(Duration::from_millis(150)),
+///     link: Link { rtt: Some(Duration::from_millis(600)), ..Link::default() },
+///     ..Requirements::default()
+/// };
+/// let profile = needs.choose().expect("the needs do not exclude each other");
+/// assert!(!profile.reliability.retransmits(), "a repetition would come too late");
+/// assert!(profile.reasons.iter().any(|reason| reason.contains("a repetition would be late")));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Requirements {
     /// What may be lost.

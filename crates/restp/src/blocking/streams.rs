@@ -13,6 +13,7 @@ use crate::error::Error;
 
 /// A stream that the peer opened; see [`crate::IncomingStream`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct IncomingStream {
     /// Our direction; none on a one-way stream.
     pub send: Option<SendStream>,

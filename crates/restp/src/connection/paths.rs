@@ -17,6 +17,32 @@ impl Connection {
     /// The endpoint must be bound to a wildcard address for `local` to differ from that of the first path; the port of
     /// `local` is always that of the endpoint.
     ///
+    /// ```
+    /// use restp::{Endpoint, EventKind, Profile};
+    /// use std::net::IpAddr;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), restp::Error> {
+    /// let (server, client) = (Endpoint::bind("0.0.0.0:0").await?, Endpoint::bind("0.0.0.0:0").await?);
+    /// let listener = server.listen(7, Profile::multipath())?;
+    /// let port = server.local_addr().port();
+    /// let (outgoing, _incoming) = tokio::try_join!(
+    ///     client.connect(("127.0.0.1", port), 7, Profile::multipath()),
+    ///     listener.accept()
+    /// )?;
+    /// // Two addresses of this host stand for those of two networks.
+    /// let second: IpAddr = "127.0.0.2".parse().expect("an address");
+    /// let path = outgoing.open_path(second, (second, port).into(), false).await?;
+    /// while let Some(event) = outgoing.next_event().await? {
+    ///     if event == EventKind::PathUp(path) {
+    ///         break;
+    ///     }
+    /// }
+    /// assert!(outgoing.path_stats().iter().any(|(id, stats)| *id == path && stats.usable));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Path`] if this side, the profile or a limit does not allow it.
     pub async fn open_path(&self, local: IpAddr, remote: SocketAddr, backup: bool) -> Result<PathId, Error> {
