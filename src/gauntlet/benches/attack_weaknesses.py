@@ -6,7 +6,7 @@ another library that lacked it, beside the same by a later one. An attack that i
 nothing of the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -43,16 +43,24 @@ _MEASURES = ("served_share", "delay_restricted_mean_s", "process_growth_bytes", 
 _QUICK = ("handshake-stall", "amplification")
 
 
+def _attacks(quick: bool) -> Iterator[tuple[kinds.Kind, str]]:
+    """Each attack but the flood of whole handshakes, over each protocol that it has."""
+    for kind in kinds.KINDS.values():
+        if kind.key == kinds.FLOOD or (quick and kind.key not in _QUICK):
+            continue
+        for protocol in kind.protocols:
+            if protocol != kinds.H1 or kind.key not in _BELOW_HTTP:
+                yield kind, protocol
+
+
 def conditions(quick: bool) -> list[Condition]:
     """Each attack over each protocol that it has on Gauntlet's own server, and its control; on the others
     over HTTP/3, which has all of them.
     """
-    chosen = [it for it in kinds.KINDS.values() if it.key != kinds.FLOOD and (not quick or it.key in _QUICK)]
     return [
         {"attack": it.key, "server": server, "over": protocol, "bound": bound}
-        for it in chosen
-        for protocol in ((kinds.H3,) if quick else it.protocols)
-        if protocol != kinds.H1 or it.key not in _BELOW_HTTP
+        for it, protocol in _attacks(quick)
+        if protocol == kinds.H3 or not quick
         for server, bound in (
             ("own", AS_IT_IS),
             *((("own", WEAKENED),) if it.weakness else ()),
@@ -65,10 +73,8 @@ def over_tcp(quick: bool) -> list[Condition]:
     """Each attack that there is over TLS and TCP, on servers that are not Gauntlet's own."""
     return [
         {"attack": it.key, "server": server, "over": protocol, "bound": AS_IT_IS}
-        for it in kinds.KINDS.values()
-        if it.key != kinds.FLOOD and (not quick or it.key in _QUICK)
-        for protocol in it.protocols
-        if protocol != kinds.H3 and (protocol != kinds.H1 or it.key not in _BELOW_HTTP)
+        for it, protocol in _attacks(quick)
+        if protocol != kinds.H3
         for server in _WEB_SERVERS
     ]
 
