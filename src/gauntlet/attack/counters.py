@@ -70,8 +70,8 @@ def _kib(text: str) -> int:
 
 
 def retransmitted(root: Path = ROOT, of: int | None = None) -> int:
-    """TCP segments that were sent again in a network namespace, whoever sent them (`RetransSegs` of RFC 4022):
-    this one, or that of a process.
+    """TCP segments that were sent again in a network namespace, this one or that of a process, whoever sent
+    them (`RetransSegs` of RFC 4022).
     """
     return _of_network("snmp", "Tcp:", root, of)["RetransSegs"]
 

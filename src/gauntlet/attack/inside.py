@@ -1,9 +1,10 @@
-"""What stays in a network namespace of a run's own and so keeps it: it sets it up, and hands out a socket that
-tells of the sockets there.
+"""What stays in a network namespace of a run's own and so keeps it: it sets it up, and hands out a socket
+that tells of the sockets there.
 
     python -m gauntlet.attack.inside COOKIES PATH
 
-COOKIES is the value of net.ipv4.tcp_syncookies; PATH is where a socket of the Unix domain waits for the other.
+COOKIES is the value of net.ipv4.tcp_syncookies; PATH is where a socket of the Unix domain waits for the
+other.
 """
 
 import errno
@@ -22,8 +23,8 @@ _SYSCTLS = Path("/proc/sys/net/ipv4")
 FORGED, FORGED_BITS = "198.18.0.0", 15
 """The addresses that `gauntlet-attacker` forges; kept for tests of network devices (RFC 2544)."""
 HALF_OPEN = 4096
-"""net.ipv4.tcp_max_syn_backlog, for which kernels have a default by the machine's memory. Above the server's own
-bound it is the server that says how many connections may be half open.
+"""net.ipv4.tcp_max_syn_backlog, for which kernels have a default by the machine's memory. Above the server's
+own bound it is the server that says how many connections may be half open.
 """
 
 _ERROR = 2
@@ -51,7 +52,7 @@ def command(cookies: int, path: Path) -> list[str]:
 
 
 def main(cookies: str, path: str) -> None:
-    """Set up, hand out, and stay. Raises OSError where that cannot be, or where the namespace is not a new one."""
+    """Set up, hand out, and stay. Raises OSError where that cannot be, or the namespace is no new one."""
     if _is_up("lo"):
         raise OSError(errno.EEXIST, "its loopback interface is up", "it is no new one")
     loopback = socket.if_nametoindex("lo")

@@ -186,8 +186,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType({it.key: it for it in _KINDS})
 """Those that are played on this machine's own loopback."""
 
 SYN_FLOOD = Kind(
-    "syn-flood", "Connections begun from forged addresses that never answer, in a network namespace.", "syn-flood",
-    (H1, H2), RATE, 10_000, (SERVICE, MEMORY), "RFC 4987", forged=True,
+    "syn-flood", "Connections begun from forged addresses that never answer, in a network namespace.",
+    "syn-flood", (H1, H2), RATE, 10_000, (SERVICE, MEMORY), "RFC 4987", forged=True,
 )  # fmt: skip
 
 ATTACKS: Mapping[str, Kind] = MappingProxyType({**KINDS, SYN_FLOOD.key: SYN_FLOOD})

@@ -73,8 +73,8 @@ class Run:
     counted: bool = False
     """Whether server and client run under valgrind's callgrind, which counts their instructions."""
     cookies: str | None = None
-    """When the kernel sends SYN cookies (`gauntlet.attack.namespace.COOKIES`): the run is in a network namespace of
-    its own. None: it is on this machine's own loopback, as the machine is.
+    """When the kernel sends SYN cookies (`gauntlet.attack.namespace.COOKIES`): the run is in a network
+    namespace of its own. None: it is on this machine's own loopback, as the machine is.
     """
 
 
@@ -121,7 +121,8 @@ class Outcome:
     instructions: Mapping[str, int]
     """Of server and client, where they were counted."""
     tcp: Mapping[str, int] = field(default_factory=dict)
-    """What the kernel counted of TCP meanwhile, by its own names, where the run had a namespace of its own."""
+    """What the kernel counted of TCP meanwhile, by its own names, where the run had a namespace of its own.
+    """
 
     @property
     def window_s(self) -> tuple[float, float]:

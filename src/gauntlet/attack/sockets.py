@@ -64,8 +64,8 @@ def link() -> socket.socket:
 
 
 def of_port(port: int, root: Path = Path("/"), over: socket.socket | None = None) -> Sockets:
-    """The sockets whose local port it is: of TCP and UDP, IPv4 and IPv6, in every state. `over` is a `link` of the
-    network namespace that is asked about; none: this one.
+    """The sockets whose local port it is: of TCP and UDP, IPv4 and IPv6, in every state. `over` is a `link`
+    of the network namespace that is asked about; none: this one.
     """
     sizes = _object_bytes(root)
     count = queued = objects = dropped = half_open = 0

@@ -130,8 +130,8 @@ def measure(
     beside: str = "over",
 ) -> Measured:
     """Have every condition measured by `of` in every repetition, each a part that stays; `same` is what all
-    parts share, `beside` as `in_turn` has it. Conditions of servers that are not here are left out, and said to
-    be.
+    parts share, `beside` as `in_turn` has it. Conditions of servers that are not here are left out, and said
+    to be.
     """
     asked = [it for it in conditions if there(str(it.get("server", "own")))]
     for lacking in sorted({str(it["server"]) for it in conditions if it not in asked}):

@@ -1,8 +1,8 @@
 """SYN cookies: whom they save under a flood from forged addresses, and what they cost while nobody attacks.
 
-Each run is in a network namespace of its own, in which the kernel sends no cookies, sends them when its queue of
-half-open connections is full (what Linux does unless told otherwise), or always, for every handshake. In it the
-attacker forges addresses of which none answers; nothing leads out of it.
+Each run is in a network namespace of its own, in which the kernel sends no cookies, sends them when its queue
+of half-open connections is full (what Linux does unless told otherwise), or always, for every handshake. In
+it the attacker forges addresses of which none answers; nothing leads out of it.
 """
 
 import math
@@ -24,12 +24,14 @@ from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
 
 RATES = (2000, 10_000)
-"""SYNs a second. Gauntlet's own server has 1,024 connections waiting, each of which the kernel holds half open for
-seconds: either rate fills that queue within one.
+"""SYNs a second. Gauntlet's own server has room for 1,024 half-open connections, each of which the kernel
+holds for seconds: either rate fills that within one.
 """
 
 _UNDER_FLOOD = Client(40, 0.15, 4.0)
-"""Who is not heard says it again after one second and after three more (RFC 6298): the limit leaves time for both."""
+"""Who is not heard says it again one second and three seconds after (RFC 6298): the limit leaves time for
+both.
+"""
 _LEFT_ALONE = (Client(600, 0.01, 5.0), Client(100, 0.01, 5.0))
 _AHEAD_S = 2.0
 _REPETITIONS = (6, 3)
@@ -64,9 +66,9 @@ def conditions(quick: bool) -> list[Condition]:
 
 
 def _run(cookies: str, rate: int, quick: bool) -> Run:
-    """With a flood the server has its share of a core, as in the other floods; what a handshake costs is found
-    without one, as for the other defences. A flood lasts until the last request is given up: what it leaves half
-    open when it is over shall help nobody.
+    """With a flood the server has its share of a core, as in the other floods; what a handshake costs is
+    found without one, as for the other defences. A flood lasts until the last request is given up, so that
+    nobody is served because it is over.
     """
     own = SERVERS["own"]
     if not rate:
@@ -133,8 +135,8 @@ _COST = {it.name: it for it in attack_cost.BENCH.measures}
 
 BENCH = Bench(
     name="attack-syn-cookies",
-    about="Honest clients under SYNs from forged addresses, and what a handshake costs without them, by when the "
-    "kernel sends SYN cookies.",
+    about="Honest clients under SYNs from forged addresses, and what a handshake costs without them, by when "
+    "the kernel sends SYN cookies.",
     measures=(*(_COST[name] for name in _OF_A_HANDSHAKE), *_OF_THE_KERNEL, *kpis(*_MEASURES)),
     full=_plan(quick=False),
     quick=_plan(quick=True),

@@ -110,8 +110,8 @@ def list_(json_: bool) -> None:
 @click.option("--json", "json_", is_flag=True, help="Write everything as JSON, with survival curves.")
 @click.pass_context
 def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any) -> None:
-    """Attack a server, one ATTACK after the other (none: all but syn-flood), and say of each whether the server
-    held.
+    """Attack a server, one ATTACK after the other (none: all but syn-flood), and say of each whether the
+    server held.
 
     In CMD, {port}, {address}, {host}, {certificate}, {key} and {protocol} are replaced: the server has to
     listen there, for TCP or UDP as the protocol has it, with that certificate. It is started anew for every
@@ -218,8 +218,8 @@ def _asked(
     server = own_command.server(command, spoken) if command is not None else SERVERS[builtin]
     if server.key == "nginx" and any(it.forged for it in chosen):
         raise UserError(
-            "nginx's workers change their user, and the namespace of syn-flood has one user: attack another server, or "
-            "your own nginx with 'user root;' (--server)."
+            "nginx's workers change their user, and the namespace of syn-flood has one user: attack another "
+            "server, or your own nginx with 'user root;' (--server)."
         )
     _refuse_what_it_lacks(server, defence, weakness, spoken)
     for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):

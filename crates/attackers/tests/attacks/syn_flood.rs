@@ -36,7 +36,8 @@ fn in_a_namespace(test: &str) {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&run.stdout);
-    assert!(run.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&run.stderr));
+    let why = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && said.contains("1 passed"), "{said}{why}");
 }
 
 fn ip(words: &str) -> bool {
@@ -150,8 +151,9 @@ async fn wire() {
     let sources: BTreeSet<Ipv4Addr> = forged.iter().map(|it| it.from.0).collect();
     // As many as were sent, of as many addresses: so nothing else came from them, neither an answer nor a reset.
     assert_eq!((forged.len(), sources.len()), (500, 500));
-    assert!(forged.iter().all(|it| it.flags == SYN && it.to == (*address.ip(), address.port()) && it.from.1 >= 1024));
-    assert!(answers.iter().all(|it| it.flags == SYN_ACK && it.from == (*address.ip(), address.port())));
+    let server_is = (*address.ip(), address.port());
+    assert!(forged.iter().all(|it| it.flags == SYN && it.to == server_is && it.from.1 >= 1024));
+    assert!(answers.iter().all(|it| it.flags == SYN_ACK && it.from == server_is));
     assert_eq!(answers.iter().map(|it| it.to.0).collect::<BTreeSet<_>>(), sources);
     // The last is due 998 ms after the first, and none is early.
     assert!(forged.iter().map(|it| it.at).max().unwrap() - began >= Duration::from_millis(998));
