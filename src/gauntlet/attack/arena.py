@@ -264,9 +264,7 @@ class _Playing:
                 at_s=time.monotonic(),
                 cpu_s=counters.cpu_s(pids),
                 memory=counters.memory(pids),
-                sockets=sockets.of_port(
-                    self._address.port, over=self._inside.link if self._inside else None
-                ),
+                sockets=sockets.of_port(self._address.port, over=self._inside.link if self._inside else None),
             )
         )
 

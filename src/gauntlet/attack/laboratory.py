@@ -124,9 +124,7 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
             )
             if path and (probe := _without_it(asked, protocol, path, folder)):
                 why = f"nothing as long as {_LONG_BYTES} bytes is at {path}, which this attack asks for"
-                yield Found(
-                    kind, protocol, replace(probe, run=run), alone, Verdict(verdict.INVALID, (why,))
-                )
+                yield Found(kind, protocol, replace(probe, run=run), alone, Verdict(verdict.INVALID, (why,)))
                 continue
             attacked = arena.play(run, folder)
             yield Found(kind, protocol, attacked, alone, verdict.judged(attacked, alone))

@@ -53,9 +53,7 @@ def make(stage: Stage, folder: Path, cookies: str, cores: Sequence[int] = ()) ->
         meets.bind(str(path))
         meets.listen(1)
         try:
-            holder = stage.start(
-                "namespace", [*_MADE, *inside.command(COOKIES[cookies], path)], cores=cores
-            )
+            holder = stage.start("namespace", [*_MADE, *inside.command(COOKIES[cookies], path)], cores=cores)
         except FileNotFoundError:
             raise UserError(
                 "unshare is not here, which makes network namespaces (Debian: util-linux)."

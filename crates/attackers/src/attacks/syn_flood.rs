@@ -122,8 +122,7 @@ fn syn(
 fn checksum(addresses: &[u8], segment: &[u8]) -> u16 {
     let protocol_and_length = [0, 6, 0, segment.len() as u8];
     let octets = [addresses, &protocol_and_length, segment].concat();
-    let sum: u32 =
-        octets.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let sum: u32 = octets.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     let folded = (sum & 0xffff) + (sum >> 16);
     !(((folded & 0xffff) + (folded >> 16)) as u16)
 }
