@@ -21,6 +21,7 @@ from gauntlet.benches import (
     attack_memory,
     attack_recovery,
     attack_slow,
+    attack_syn_cookies,
     attack_weaknesses,
 )
 from gauntlet.benches.parts import Parts
@@ -35,7 +36,7 @@ def told(_: str) -> None:
     """Nobody to be told."""
 
 
-@pytest.mark.parametrize("bench", ALL, ids=lambda it: it.BENCH.name)
+@pytest.mark.parametrize("bench", (*ALL, attack_syn_cookies), ids=lambda it: it.BENCH.name)
 def test_conditions_are_the_plans_and_none_stands_twice(bench: Any) -> None:
     for quick in (False, True):
         plan, asked = bench.BENCH.plan(quick), bench.conditions(quick)

@@ -10,7 +10,7 @@ import pytest
 
 from gauntlet.attack import gates
 from gauntlet.attack.certificates import KEYS
-from gauntlet.attack.kinds import KINDS, PROTOCOLS
+from gauntlet.attack.kinds import ATTACKS, PROTOCOLS
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.cli.attack import run
@@ -33,9 +33,9 @@ def calm(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
     shown = gauntlet("attack", "list")
     assert shown.exit_code == 0
-    assert all(key in shown.stdout for key in KINDS)
+    assert all(key in shown.stdout for key in ATTACKS)
     found = json.loads(gauntlet("attack", "list", "--json").stdout)
-    assert [it["key"] for it in found] == list(KINDS)
+    assert [it["key"] for it in found] == list(ATTACKS)
 
 
 def test_options_offer_what_there_is() -> None:

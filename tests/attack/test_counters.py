@@ -49,7 +49,15 @@ def test_segments_that_were_sent_again_are_the_kernels(tmp_path: Path) -> None:
         "Udp: InDatagrams\nUdp: 9\n"
     )
     assert counters.retransmitted(host.write(tmp_path, {"proc/net/snmp": text})) == 17
+    assert counters.retransmitted(host.write(tmp_path, {"proc/10/net/snmp": text}), of=10) == 17
     assert counters.retransmitted() >= 0
+
+
+def test_what_linux_counts_of_tcp_besides_has_its_names(tmp_path: Path) -> None:
+    text = "TcpExt: SyncookiesSent SyncookiesRecv\nTcpExt: 7 3\nIpExt: InNoRoutes\nIpExt: 1\n"
+    root = host.write(tmp_path, {"proc/10/net/netstat": text})
+    assert counters.tcp_extensions(10, root) == {"SyncookiesSent": 7, "SyncookiesRecv": 3}
+    assert "SyncookiesSent" in counters.tcp_extensions()
 
 
 def test_sockets_of_a_port_are_counted_and_what_waits_in_them() -> None:

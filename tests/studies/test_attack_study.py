@@ -185,6 +185,7 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
         attack_prediction,
         attack_recovery,
         attack_slow,
+        attack_syn_cookies,
         traffic_browser,
         traffic_sites,
     )
@@ -192,7 +193,7 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
     modules = {
         "flood": attack_flood, "slow": attack_slow, "cost": attack_cost, "memory": attack_memory,
         "recovery": attack_recovery, "weaknesses": attack_weaknesses, "sites": traffic_sites,
-        "browser": traffic_browser, "prediction": attack_prediction,
+        "browser": traffic_browser, "prediction": attack_prediction, "syn-cookies": attack_syn_cookies,
     }  # fmt: skip
     conditions = {name: it.conditions(False) for name, it in modules.items()}
     conditions["flood-long"] = [it for it in conditions["flood"] if it["load"] == 2.0]

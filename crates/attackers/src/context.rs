@@ -14,7 +14,7 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use crate::caps::{Rate, Seconds};
-use crate::guard::Loopback;
+use crate::guard::{Loopback, NotForged};
 use crate::pacing::Schedule;
 use crate::sources::{Sources, TooMany};
 use crate::tally::Tally;
@@ -115,6 +115,9 @@ pub enum SetupError {
         /// Those that there are.
         possible: Vec<Protocol>,
     },
+    /// Addresses cannot be forged here.
+    #[error(transparent)]
+    NotForged(#[from] NotForged),
     /// Options that do not go together, or are above a cap.
     #[error("{0}")]
     Options(String),

@@ -1,14 +1,17 @@
-//! The gate to the network: addresses of the loopback interface, and sockets that lead nowhere else.
+//! The gate to the network: addresses of the loopback interface, and sockets that lead nowhere else. Addresses are forged
+//! only where no other interface is up.
 //!
 //! No other file of this crate makes a socket.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::str::FromStr;
 
+use nix::ifaddrs::getifaddrs;
 use nix::libc;
+use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::{setsockopt, sockopt};
-use socket2::{Domain, SockFilter, SockRef, Socket, Type};
+use socket2::{Domain, Protocol, SockFilter, SockRef, Socket, Type};
 use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
 /// An address and port of this machine's loopback interface: of 127.0.0.0/8, or `::1`.
@@ -139,6 +142,85 @@ pub fn deafen(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).attach_filter(&[KEEP_NOTHING])
 }
 
+/// The first of the addresses that are forged: 198.18.0.0/15, kept for tests of network devices and nobody's on the
+/// Internet (RFC 2544, section C.2.2; RFC 6890).
+pub const NOBODY: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+/// How many there are.
+pub const NOBODYS: u32 = 1 << 17;
+
+/// Why no address is forged.
+#[derive(Debug, thiserror::Error)]
+pub enum NotForged {
+    /// Something may lead out of here.
+    #[error(
+        "addresses are forged only in a network namespace in which no interface but loopback is up, and here {0} is: \
+         `unshare --user --map-root-user --net` makes one"
+    )]
+    Interface(String),
+    /// The server's address is of IPv6.
+    #[error("addresses of IPv4 are forged, and {0} is none")]
+    Ipv6(IpAddr),
+    /// The server's answers would not leave it.
+    #[error(
+        "no route leads to the forged addresses, so the server could not answer them: `ip route add 198.18.0.0/15 dev lo`"
+    )]
+    NoRoute,
+    /// The machine refuses a raw socket.
+    #[error("there is no raw socket for forged addresses, which root of the namespace may have: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// A socket for packets of IPv4 that say themselves where they come from. It leads to the loopback interface and nowhere
+/// else, and hears nothing.
+pub struct Forger {
+    socket: Socket,
+    to: SocketAddrV4,
+}
+
+impl Forger {
+    /// To this server, where no interface but loopback is up.
+    ///
+    /// # Errors
+    /// If another one is, if the answers would have no way, or if the machine refuses it.
+    pub fn new(to: Loopback) -> Result<Self, NotForged> {
+        let SocketAddr::V4(to) = to.0 else { return Err(NotForged::Ipv6(to.0.ip())) };
+        let interfaces = getifaddrs().map_err(io::Error::from)?;
+        if let Some(name) = way_out(interfaces.map(|it| (it.interface_name, it.flags))) {
+            return Err(NotForged::Interface(name));
+        }
+        // Connecting asks for the route and sends nothing.
+        let asking = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+        asking.connect(&SocketAddrV4::new(NOBODY, to.port()).into()).map_err(|_| NotForged::NoRoute)?;
+        let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)))?;
+        // An interface that comes up later is no way out either.
+        socket.bind_device(Some(b"lo"))?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, to })
+    }
+
+    /// The server.
+    #[must_use]
+    pub fn to(&self) -> SocketAddrV4 {
+        self.to
+    }
+
+    /// Sends a packet with its header; the kernel puts in length and checksum of the header.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn send(&self, packet: &[u8]) -> io::Result<usize> {
+        self.socket.send_to(packet, &self.to.into())
+    }
+}
+
+/// The first interface that is up and not loopback. Those that are down, as tunnels in a new namespace are, lead nowhere.
+fn way_out(interfaces: impl IntoIterator<Item = (String, InterfaceFlags)>) -> Option<String> {
+    let leads = |flags: &InterfaceFlags| {
+        flags.contains(InterfaceFlags::IFF_UP) && !flags.contains(InterfaceFlags::IFF_LOOPBACK)
+    };
+    interfaces.into_iter().find(|(_, flags)| leads(flags)).map(|(name, _)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +276,21 @@ mod tests {
         let to = "127.0.0.1:9".parse().unwrap();
         let socket = udp("127.3.2.1".parse().unwrap(), to, None).unwrap();
         assert_eq!(socket.local_addr().unwrap().ip(), "127.3.2.1".parse::<IpAddr>().unwrap());
+    }
+
+    #[test]
+    fn an_interface_that_is_up_is_a_way_out() {
+        let loopback = ("lo".to_owned(), InterfaceFlags::IFF_UP | InterfaceFlags::IFF_LOOPBACK);
+        let down = ("sit0".to_owned(), InterfaceFlags::IFF_NOARP);
+        // A name says nothing.
+        let up = ("lo0".to_owned(), InterfaceFlags::IFF_UP | InterfaceFlags::IFF_BROADCAST);
+        assert_eq!(way_out([]), None);
+        assert_eq!(way_out([loopback.clone(), down.clone()]), None);
+        assert_eq!(way_out([loopback, down, up]).as_deref(), Some("lo0"));
+    }
+
+    #[test]
+    fn nobody_is_forged_over_ipv6() {
+        assert!(matches!(Forger::new("[::1]:9".parse().unwrap()), Err(NotForged::Ipv6(_))));
     }
 }

@@ -2,7 +2,8 @@
 
 The server has a share of the first core, the honest client the rest of it, the attacker the last core. So an
 attacker that is cheaper than the server has several times what it needs, and takes nothing from the client.
-All are on loopback. What the kernel does for a packet there it does on the core of its sender.
+All are on loopback, of this machine or of a network namespace of the run's own. What the kernel does for a
+packet there it does on the core of its sender.
 """
 
 import math
@@ -10,13 +11,15 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from gauntlet.attack import certificates, counters, programs, share, sockets
+from gauntlet.attack import certificates, counters, namespace, programs, share, sockets
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.loopback import free
+from gauntlet.attack.namespace import Namespace
 from gauntlet.attack.requests import OK, began_s, requests
 from gauntlet.attack.run import Client, Outcome, Run, Sample
 from gauntlet.attack.servers.contract import Launch, Wanted
@@ -79,19 +82,33 @@ def play(run: Run, folder: Path | None = None) -> Outcome:
         held = None if run.of_a_core is None else stack.enter_context(share.share(run.of_a_core))
         chain = certificates.chain(run.certificate, (folder or here).resolve())
         stage = stack.enter_context(Stage(here))
-        return _Playing(run, where=where, stage=stage, chain=chain, held=held, folder=here).outcome()
+        inside = None
+        if run.cookies is not None:
+            inside = namespace.make(stage, here, run.cookies, [where.server])
+            stack.enter_context(inside.link)
+        playing = _Playing(run, where=where, stage=stage, chain=chain, held=held, inside=inside, folder=here)
+        return playing.outcome()
 
 
 class _Playing:
     """A run under way."""
 
     def __init__(
-        self, run: Run, *, where: Cores, stage: Stage, chain: Chain, held: Share | None, folder: Path
+        self,
+        run: Run,
+        *,
+        where: Cores,
+        stage: Stage,
+        chain: Chain,
+        held: Share | None,
+        inside: Namespace | None,
+        folder: Path,
     ) -> None:
         self._run = run
         self._stage = stage
         self._chain = chain
         self._share = held
+        self._inside = inside
         self._folder = folder
         self._cores = where
         self._address = run.at or free()
@@ -101,14 +118,15 @@ class _Playing:
         """See `play`."""
         server = self._server()
         origin_s, busy_s, own_s = time.monotonic(), counters.busy_s(), time.process_time()
-        retransmitted = counters.retransmitted()
+        retransmitted, tcp = self._retransmitted(), self._tcp()
         self._sample(server)
         client, attacker = self._both(server)
         self._sample(server)
         # While all are still there, what they have computed can be told apart from what others have.
         busy_s = counters.busy_s() - busy_s - (time.process_time() - own_s)
         elapsed_s = time.monotonic() - origin_s
-        retransmitted = counters.retransmitted() - retransmitted
+        retransmitted = self._retransmitted() - retransmitted
+        tcp = {name: count - tcp.get(name, 0) for name, count in self._tcp().items()}
         died = server.complaint() if server.died else ""
         throttled = self._share.throttled() if self._share else None
         self._stage.end(server)
@@ -136,7 +154,14 @@ class _Playing:
             retransmitted_segments=retransmitted,
             throttled=throttled,
             instructions={it.name: _collected(it) for it in (server, client)} if self._run.counted else {},
+            tcp=tcp,
         )
+
+    def _retransmitted(self) -> int:
+        return counters.retransmitted(of=self._inside.holder if self._inside else None)
+
+    def _tcp(self) -> Mapping[str, int]:
+        return self._inside.counted() if self._inside else {}
 
     def _server(self) -> Actor:
         """Start the server and wait until it serves."""
@@ -150,7 +175,7 @@ class _Playing:
         )
         server = self._stage.start(
             "server",
-            self._counted(launch.command),
+            self._inside_of(self._counted(launch.command)),
             cores={self._cores.server},
             share=self._share,
             inside=launch.inside,
@@ -186,10 +211,16 @@ class _Playing:
             "--timeout-ms", str(round(asked.limit_s * 1e3)),
             *asked.more,
         ]  # fmt: skip
-        return self._stage.start("client", self._counted(command), cores={self._cores.server})
+        return self._stage.start(
+            "client", self._inside_of(self._counted(command)), cores={self._cores.server}
+        )
 
     def _counted(self, command: list[str]) -> list[str]:
         return [*CALLGRIND, *command] if self._run.counted else command
+
+    def _inside_of(self, command: list[str]) -> list[str]:
+        """The command in the run's own network namespace, where it has one."""
+        return self._inside.command(command) if self._inside else command
 
     def _attacker(self) -> Actor:
         attack = self._run.attack
@@ -198,7 +229,7 @@ class _Playing:
             str(self._address), self._run.protocol, attack.dose, attack.seconds, self._run.long_path
         )
         command = [str(programs.program(programs.ATTACKER)), *arguments]
-        return self._stage.start("attacker", command, cores={self._cores.attacker})
+        return self._stage.start("attacker", self._inside_of(command), cores={self._cores.attacker})
 
     def _both(self, server: Actor) -> tuple[Actor, Actor | None]:
         """Client and attacker from their beginnings to their ends, the server counted meanwhile."""
@@ -233,7 +264,7 @@ class _Playing:
                 at_s=time.monotonic(),
                 cpu_s=counters.cpu_s(pids),
                 memory=counters.memory(pids),
-                sockets=sockets.of_port(self._address.port),
+                sockets=sockets.of_port(self._address.port, over=self._inside.link if self._inside else None),
             )
         )
 

@@ -69,13 +69,24 @@ def _kib(text: str) -> int:
     return int(text.split(maxsplit=1)[0]) * 1024
 
 
-def retransmitted(root: Path = ROOT) -> int:
-    """TCP segments that were sent again in this network namespace, whoever sent them (`RetransSegs` of
-    RFC 4022).
+def retransmitted(root: Path = ROOT, of: int | None = None) -> int:
+    """TCP segments that were sent again in a network namespace, this one or that of a process, whoever sent
+    them (`RetransSegs` of RFC 4022).
     """
-    lines = (root / "proc" / "net" / "snmp").read_text().splitlines()
-    names, numbers = (line.split() for line in lines if line.startswith("Tcp:"))
-    return int(numbers[names.index("RetransSegs")])
+    return _of_network("snmp", "Tcp:", root, of)["RetransSegs"]
+
+
+def tcp_extensions(of: int | None = None, root: Path = ROOT) -> dict[str, int]:
+    """What Linux counts of TCP besides, by its own names (`TcpExt` of /proc/net/netstat)."""
+    return _of_network("netstat", "TcpExt:", root, of)
+
+
+def _of_network(file: str, head: str, root: Path, of: int | None) -> dict[str, int]:
+    """A line of names and one of numbers."""
+    folder = root / "proc" / "net" if of is None else root / "proc" / str(of) / "net"
+    lines = (folder / file).read_text().splitlines()
+    names, numbers = (line.split()[1:] for line in lines if line.startswith(head))
+    return dict(zip(names, map(int, numbers), strict=True))
 
 
 def busy_s(root: Path = ROOT) -> float:

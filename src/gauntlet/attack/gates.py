@@ -7,6 +7,7 @@ in which the honest client was too slow itself, and one beside which the machine
 
 from collections.abc import Iterator
 
+from gauntlet.attack import namespace
 from gauntlet.attack.run import Outcome
 
 SENT = 0.99
@@ -24,7 +25,12 @@ _NS = 1e-9
 
 def reasons(outcome: Outcome) -> list[str]:
     """Why the run is invalid, a few words each; nothing: it is valid."""
-    return [*_of_the_attacker(outcome), *_of_the_client(outcome), *_of_the_machine(outcome)]
+    return [
+        *_of_the_attacker(outcome),
+        *_of_the_client(outcome),
+        *_of_the_machine(outcome),
+        *_of_the_kernel(outcome),
+    ]
 
 
 def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
@@ -81,3 +87,13 @@ def _of_the_client(outcome: Outcome) -> Iterator[str]:
 def _of_the_machine(outcome: Outcome) -> Iterator[str]:
     if outcome.others_of_a_core > OTHERS_OF_A_CORE:
         yield f"something else on this machine took {outcome.others_of_a_core:.0%} of a core"
+
+
+def _of_the_kernel(outcome: Outcome) -> Iterator[str]:
+    """Whether it did about SYN cookies what the run is of, where that is said."""
+    sent, redeemed = (outcome.tcp.get(name, 0) for name in ("SyncookiesSent", "SyncookiesRecv"))
+    served = sum(it.took_s is not None for it in outcome.requests)
+    if outcome.run.cookies == namespace.OFF and sent:
+        yield f"the kernel sent {sent} SYN cookies, and they were off"
+    if outcome.run.cookies == namespace.ALWAYS and redeemed < served:
+        yield f"{redeemed} of {served} connections came by a SYN cookie"

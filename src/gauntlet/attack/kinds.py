@@ -66,6 +66,8 @@ class Kind:
     """Whether time-outs are what stops it. Against others a server has its usual ones, lest it close the
     connection for being slow that carries the attack.
     """
+    forged: bool = False
+    """Whether its senders are forged, which takes a network namespace of the run's own."""
 
     def long_path(self, named: str = "") -> str:
         """Where its long answer is: as named, else where the servers here have it; nowhere: it needs none."""
@@ -181,6 +183,15 @@ _KINDS: Sequence[Kind] = (
 )  # fmt: skip
 
 KINDS: Mapping[str, Kind] = MappingProxyType({it.key: it for it in _KINDS})
+"""Those that are played on this machine's own loopback."""
+
+SYN_FLOOD = Kind(
+    "syn-flood", "Connections begun from forged addresses that never answer, in a network namespace.",
+    "syn-flood", (H1, H2), RATE, 10_000, (SERVICE, MEMORY), "RFC 4987", forged=True,
+)  # fmt: skip
+
+ATTACKS: Mapping[str, Kind] = MappingProxyType({**KINDS, SYN_FLOOD.key: SYN_FLOOD})
+"""All that there are."""
 
 LONG_BYTES = tuple(sorted({it.long_bytes for it in _KINDS if it.long_bytes}))
 """Lengths of the answers that a server has to have at /bytes/LENGTH, beside its page."""
@@ -188,9 +199,9 @@ LONG_BYTES = tuple(sorted({it.long_bytes for it in _KINDS if it.long_bytes}))
 
 def kind(key: str) -> Kind:
     """One attack by its name. Raises UserError with those that there are."""
-    if key not in KINDS:
+    if key not in ATTACKS:
         from gauntlet.experiment.strict import unknown_key
 
-        words = unknown_key(key, KINDS).replace("keys", "attacks").replace("key", "attack")
+        words = unknown_key(key, ATTACKS).replace("keys", "attacks").replace("key", "attack")
         raise UserError(f"{words[0].upper()}{words[1:]}")
-    return KINDS[key]
+    return ATTACKS[key]

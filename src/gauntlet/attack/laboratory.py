@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gauntlet.attack import arena, verdict
+from gauntlet.attack import arena, namespace, verdict
 from gauntlet.attack.kinds import HELD, Kind
 from gauntlet.attack.measures import NUMBERS
 from gauntlet.attack.requests import delays, failed_share, served_share
@@ -31,7 +31,9 @@ class Asked:
     """What is asked for: a run without its attack, and attacks."""
 
     server: Run
-    """Server, protocol, certificate, defence, weakness and share of a core."""
+    """Server, protocol, certificate, defence, weakness, share of a core, and when there are SYN cookies under
+    attacks with forged senders.
+    """
     kinds: Sequence[Kind]
     protocols: Sequence[str]
     doses: Mapping[str, float | None]
@@ -87,6 +89,8 @@ def check(asked: Asked) -> None:
             )
     asked.server.server.ready()
     arena.ready(asked.server.of_a_core)
+    if any(it.forged for it in asked.kinds):
+        namespace.check()
 
 
 def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Found]:
@@ -94,22 +98,24 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
 
     Raises what `gauntlet.attack.arena.play` does.
     """
-    alone: dict[str, Outcome] = {}
+    left: dict[tuple[str, bool], Outcome] = {}
     for protocol in asked.protocols:
         for kind in asked.kinds:
             if protocol not in kind.protocols:
                 continue
-            if protocol not in alone:
+            server = asked.server if kind.forged else replace(asked.server, cookies=None)
+            if (protocol, kind.forged) not in left:
                 tell(f"{protocol}: the server left alone")
-                quiet = replace(asked.server, protocol=protocol, client=_ALONE, attack=None)
-                alone[protocol] = arena.play(quiet, folder)
+                quiet = replace(server, protocol=protocol, client=_ALONE, attack=None)
+                left[protocol, kind.forged] = arena.play(quiet, folder)
+            alone = left[protocol, kind.forged]
             told = asked.doses[kind.dose]
             dose = kind.usual if told is None else told
             tell(f"{protocol}: {kind.key}, {dose:g} {'held' if kind.dose == HELD else 'a second'}")
             requests = max(5, round((asked.seconds - AHEAD_S) / _INTERVAL_S))
             path = kind.long_path(asked.server.long_path)
             run = replace(
-                asked.server,
+                server,
                 protocol=protocol,
                 client=Client(requests, _INTERVAL_S, _LIMIT_S),
                 attack=Attack(kind, dose, asked.seconds),
@@ -118,19 +124,18 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
             )
             if path and (probe := _without_it(asked, protocol, path, folder)):
                 why = f"nothing as long as {_LONG_BYTES} bytes is at {path}, which this attack asks for"
-                yield Found(
-                    kind, protocol, replace(probe, run=run), alone[protocol], Verdict(verdict.INVALID, (why,))
-                )
+                yield Found(kind, protocol, replace(probe, run=run), alone, Verdict(verdict.INVALID, (why,)))
                 continue
             attacked = arena.play(run, folder)
-            yield Found(kind, protocol, attacked, alone[protocol], verdict.judged(attacked, alone[protocol]))
+            yield Found(kind, protocol, attacked, alone, verdict.judged(attacked, alone))
 
 
 def _without_it(asked: Asked, protocol: str, path: str, folder: Path | None) -> Outcome | None:
     """What came of asking for a long answer, where there was none; none where there was one."""
     client = Client(1, 1.0, _LIMIT_S, path)
     found = arena.play(
-        replace(asked.server, protocol=protocol, client=client, attack=None, of_a_core=None), folder
+        replace(asked.server, protocol=protocol, client=client, attack=None, of_a_core=None, cookies=None),
+        folder,
     )
     served = any(it.took_s is not None and it.bytes >= _LONG_BYTES for it in found.requests)
     return None if served else found

@@ -1,7 +1,7 @@
 """One run of the laboratory as it is asked for, and what is known when it is over."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.attack.counters import Memory
@@ -72,6 +72,10 @@ class Run:
     """Further arguments of Gauntlet's own server."""
     counted: bool = False
     """Whether server and client run under valgrind's callgrind, which counts their instructions."""
+    cookies: str | None = None
+    """When the kernel sends SYN cookies (`gauntlet.attack.namespace.COOKIES`): the run is in a network
+    namespace of its own. None: it is on this machine's own loopback, as the machine is.
+    """
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,9 @@ class Outcome:
     throttled: Throttled | None
     instructions: Mapping[str, int]
     """Of server and client, where they were counted."""
+    tcp: Mapping[str, int] = field(default_factory=dict)
+    """What the kernel counted of TCP meanwhile, by its own names, where the run had a namespace of its own.
+    """
 
     @property
     def window_s(self) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,8 +28,12 @@ _PORT = struct.Struct("!H")
 _ATTRIBUTE = struct.Struct("=HH")
 _MEMORY = struct.Struct("=9I")
 """SK_MEMINFO_RMEM_ALLOC to SK_MEMINFO_DROPS."""
+_SYN_RECEIVED = 3
+"""State of a connection that is half open: its SYN was answered, and nobody has taken the answer up."""
 _PROTOCOLS = {socket.IPPROTO_TCP: "TCP", socket.IPPROTO_UDP: "UDP"}
 _BUFFER_BYTES = 1 << 18
+_OBJECTS = ("TCP", "TCPv6", "UDP", "UDPv6", "request_sock_TCP", "request_sock_TCPv6")
+"""Sockets by the kernel's names; the last two are half open."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,8 @@ class Sockets:
     """The sockets themselves; 0 where the kernel does not tell (/proc/slabinfo, for root)."""
     dropped: int
     """Packets that found a queue full."""
+    half_open: int = 0
+    """Connections of TCP whose handshake has begun; not those that a SYN cookie stands for."""
 
     @property
     def bytes(self) -> int:
@@ -49,23 +56,37 @@ class Sockets:
         return self.queued_bytes + self.object_bytes
 
 
-def of_port(port: int, root: Path = Path("/")) -> Sockets:
-    """The sockets of this machine whose local port it is: of TCP and UDP, IPv4 and IPv6, in every state."""
+def link() -> socket.socket:
+    """What tells of the sockets of the network namespace in which it is made, wherever it is used."""
+    made = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG)
+    made.bind((0, 0))
+    return made
+
+
+def of_port(port: int, root: Path = Path("/"), over: socket.socket | None = None) -> Sockets:
+    """The sockets whose local port it is: of TCP and UDP, IPv4 and IPv6, in every state. `over` is a `link`
+    of the network namespace that is asked about; none: this one.
+    """
     sizes = _object_bytes(root)
-    count = queued = objects = dropped = 0
-    for family in (socket.AF_INET, socket.AF_INET6):
-        for protocol, name in _PROTOCOLS.items():
-            for message in _dump(family, protocol):
-                if _PORT.unpack_from(message, 4)[0] != port:
-                    continue
-                count += 1
-                objects += sizes.get(f"{name}v6" if family == socket.AF_INET6 else name, 0)
-                found = _memory(message)
-                if found is not None:
-                    received, _, _, _, reserved, written, options, backlog, lost = found
-                    queued += received + written + reserved + options + backlog
-                    dropped += lost
-    return Sockets(count, queued, objects, dropped)
+    count = queued = objects = dropped = half_open = 0
+    with ExitStack() as stack:
+        asked = over or stack.enter_context(link())
+        for family in (socket.AF_INET, socket.AF_INET6):
+            for protocol, name in _PROTOCOLS.items():
+                kind = f"{name}v6" if family == socket.AF_INET6 else name
+                for message in _dump(asked, family, protocol):
+                    if _PORT.unpack_from(message, 4)[0] != port:
+                        continue
+                    begun = protocol == socket.IPPROTO_TCP and message[1] == _SYN_RECEIVED
+                    count += 1
+                    half_open += begun
+                    objects += sizes.get(f"request_sock_{kind}" if begun else kind, 0)
+                    found = _memory(message)
+                    if found is not None:
+                        received, _, _, _, reserved, written, options, backlog, lost = found
+                        queued += received + written + reserved + options + backlog
+                        dropped += lost
+    return Sockets(count, queued, objects, dropped, half_open)
 
 
 def tells_objects(root: Path = Path("/")) -> bool:
@@ -81,31 +102,29 @@ def _object_bytes(root: Path) -> dict[str, int]:
     except OSError:
         return {}
     fields = (line.split() for line in lines)
-    return {it[0]: int(it[3]) for it in fields if len(it) > 3 and it[0] in ("TCP", "TCPv6", "UDP", "UDPv6")}
+    return {it[0]: int(it[3]) for it in fields if len(it) > 3 and it[0] in _OBJECTS}
 
 
-def _dump(family: int, protocol: int) -> Iterator[bytes]:
+def _dump(link: socket.socket, family: int, protocol: int) -> Iterator[bytes]:
     """The messages about each socket of a protocol."""
     asked = _ASKED.pack(family, protocol, 1 << (_SKMEMINFO - 1), _ALL_STATES)
     whole = _HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST_DUMP, 1, 0) + asked
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as link:
-        link.bind((0, 0))
-        link.sendto(whole, (0, 0))
-        while True:
-            data = link.recv(_BUFFER_BYTES)
-            at = 0
-            while at + _HEADER.size <= len(data):
-                length, kind, _, _, _ = _HEADER.unpack_from(data, at)
-                if kind == _DONE:
+    link.sendto(whole, (0, 0))
+    while True:
+        data = link.recv(_BUFFER_BYTES)
+        at = 0
+        while at + _HEADER.size <= len(data):
+            length, kind, _, _, _ = _HEADER.unpack_from(data, at)
+            if kind == _DONE:
+                return
+            if kind == _ERROR:
+                number = -struct.unpack_from("=i", data, at + _HEADER.size)[0]
+                # A kernel without a module for this protocol has nothing to tell of it.
+                if number in (0, 2):
                     return
-                if kind == _ERROR:
-                    number = -struct.unpack_from("=i", data, at + _HEADER.size)[0]
-                    # A kernel without a module for this protocol has nothing to tell of it.
-                    if number in (0, 2):
-                        return
-                    raise OSError(number, os.strerror(number))
-                yield data[at + _HEADER.size : at + length]
-                at += (length + 3) & ~3
+                raise OSError(number, os.strerror(number))
+            yield data[at + _HEADER.size : at + length]
+            at += (length + 3) & ~3
 
 
 def _memory(message: bytes) -> tuple[int, ...] | None:

@@ -141,14 +141,16 @@ def measure(
     of: Callable[[Condition], Mapping[str, Any]],
     same: Mapping[str, Any],
     samples: int,
+    beside: str = "over",
 ) -> Measured:
     """Have every condition measured by `of` in every repetition, each a part that stays; `same` is what all
-    parts share. Conditions of servers that are not here are left out, and said to be.
+    parts share, `beside` as `in_turn` has it. Conditions of servers that are not here are left out, and said
+    to be.
     """
     asked = [it for it in conditions if there(str(it.get("server", "own")))]
     for lacking in sorted({str(it["server"]) for it in conditions if it not in asked}):
         tell(f"{SERVERS[lacking].words} is left out: {_why(lacking)}")
-    todo = list(in_turn(asked, repetitions, seed))
+    todo = list(in_turn(asked, repetitions, seed, beside=beside))
     found = []
     for number, (repetition, condition) in enumerate(todo, 1):
         words = ", ".join(f"{name} {value}" for name, value in condition.items())

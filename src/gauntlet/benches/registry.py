@@ -7,6 +7,7 @@ from gauntlet.benches import (
     attack_prediction,
     attack_recovery,
     attack_slow,
+    attack_syn_cookies,
     attack_weaknesses,
     space_attacks,
     space_company,
@@ -61,6 +62,7 @@ _ALL: tuple[Bench, ...] = (
     attack_weaknesses.BENCH,
     attack_weaknesses.OVER_TCP,
     attack_prediction.BENCH,
+    attack_syn_cookies.BENCH,
 )
 
 BENCHES: dict[str, Bench] = {it.name: it for it in _ALL}

@@ -41,11 +41,11 @@ def list_(json_: bool) -> None:
     """
     from dataclasses import asdict
 
-    from gauntlet.attack.kinds import KINDS
+    from gauntlet.attack.kinds import ATTACKS
     from gauntlet.cli.output import console, print_json
 
     if json_:
-        print_json([asdict(it) for it in KINDS.values()])
+        print_json([asdict(it) for it in ATTACKS.values()])
         return
     from rich.table import Table
 
@@ -55,7 +55,7 @@ def list_(json_: bool) -> None:
     table.add_column("usual", no_wrap=True)
     table.add_column("what it does")
     table.add_column("source")
-    for it in KINDS.values():
+    for it in ATTACKS.values():
         usual = f"{it.usual} {'held' if it.dose == 'held' else 'a second'}"
         table.add_row(it.key, " ".join(it.protocols), usual, it.about, it.source)
     console().print(table)
@@ -88,7 +88,10 @@ def list_(json_: bool) -> None:
     "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
     show_default=True, help="The key of the certificate that is made for the server.",
 )  # fmt: skip
-@click.option("--defence", type=click.Choice(("off", "retry", "limit")), default="off", show_default=True)
+@click.option(
+    "--defence", type=click.Choice(("off", "retry", "limit", "cookies")), default="off", show_default=True,
+    help="Of the built-in servers; `cookies` are the kernel's, under syn-flood.",
+)  # fmt: skip
 @click.option(
     "--weakness", default="", metavar="NAME",
     help="A bound that the built-in server shall lack; several are joined by +.",
@@ -107,7 +110,8 @@ def list_(json_: bool) -> None:
 @click.option("--json", "json_", is_flag=True, help="Write everything as JSON, with survival curves.")
 @click.pass_context
 def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any) -> None:
-    """Attack a server, one ATTACK after the other (none: all), and say of each whether the server held.
+    """Attack a server, one ATTACK after the other (none: all but syn-flood), and say of each whether the
+    server held.
 
     In CMD, {port}, {address}, {host}, {certificate}, {key} and {protocol} are replaced: the server has to
     listen there, for TCP or UDP as the protocol has it, with that certificate. It is started anew for every
@@ -120,6 +124,7 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
       gauntlet attack run flood --protocol h2 --protocol h3 --rate 400
       gauntlet attack run handshake-stall header-drip --held 1000 --seconds 20 --json
       gauntlet attack run amplification --certificate rsa-4096
+      gauntlet attack run syn-flood --defence cookies
       gauntlet attack run rapid-reset --builtin nginx --out results/nginx
       gauntlet attack run --server 'caddy run --config my/Caddyfile' --listen 127.0.0.1:8443
     """
@@ -185,8 +190,10 @@ def _asked(
     from gauntlet.attack.kinds import HELD, KINDS, RATE, kind
     from gauntlet.attack.laboratory import AHEAD_S, Asked
     from gauntlet.attack.loopback import address
+    from gauntlet.attack.namespace import OFF, WHEN_FULL
     from gauntlet.attack.run import Client, Run
     from gauntlet.attack.servers import command as own_command
+    from gauntlet.attack.servers.contract import COOKIES
     from gauntlet.attack.servers.registry import SERVERS
     from gauntlet.errors import UserError
     from gauntlet.units import fraction
@@ -200,9 +207,20 @@ def _asked(
         raise UserError("--listen goes with --server; a built-in server listens at a port that is free.")
     if long_path and (command is None or not long_path.startswith("/")):
         raise UserError("--long goes with --server, and is a path that begins with /.")
+    cookies = WHEN_FULL if defence == COOKIES else OFF
+    if defence == COOKIES:
+        if not all(it.forged for it in chosen):
+            raise UserError("--defence cookies is against syn-flood alone: name that attack and no other.")
+        # They are the kernel's, whatever the server is.
+        defence = "off"
     if command is not None and (defence != "off" or weakness):
         raise UserError("--defence and --weakness are of the built-in servers; leave them out with --server.")
     server = own_command.server(command, spoken) if command is not None else SERVERS[builtin]
+    if server.key == "nginx" and any(it.forged for it in chosen):
+        raise UserError(
+            "nginx's workers change their user, and the namespace of syn-flood has one user: attack another "
+            "server, or your own nginx with 'user root;' (--server)."
+        )
     _refuse_what_it_lacks(server, defence, weakness, spoken)
     for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):
         if value is not None and not any(it.dose == dose for it in chosen):
@@ -222,6 +240,7 @@ def _asked(
         of_a_core=None if share == 1 else share,
         long_path=long_path,
         at=None if listen is None else address(listen),
+        cookies=cookies,
     )
     return Asked(plain, chosen, spoken, {RATE: rate, HELD: held}, seconds)
 

@@ -16,6 +16,7 @@ pub mod optimistic_ack;
 pub mod path_challenge;
 pub mod rapid_reset;
 pub mod slow;
+pub mod syn_flood;
 pub mod zero_length;
 
 use std::io::Write;
@@ -61,4 +62,5 @@ kinds! {
     Amplification: amplification::Amplification,
     CoalescedInitials: coalesced_initials::CoalescedInitials,
     ZeroLength: zero_length::ZeroLength,
+    SynFlood: syn_flood::SynFlood,
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "flood",
     "slow",
     "rapid-reset",
@@ -15,6 +15,7 @@ const KINDS: [&str; 12] = [
     "amplification",
     "coalesced-initials",
     "zero-length",
+    "syn-flood",
 ];
 
 fn run(words: &[&str]) -> Output {
@@ -55,6 +56,16 @@ fn more_than_the_caps_is_refused() {
         &["rapid-reset", "--target", "127.0.0.1:9", "--protocol", "h1"],
         "no such attack over h1: --protocol takes h2 or h3",
     );
+}
+
+/// Before anything else is asked: no option makes up for where it is.
+#[test]
+fn forged_addresses_have_no_option() {
+    let flood = ["syn-flood", "--target", "127.0.0.1:9"];
+    let with = |more: &[&'static str]| [&flood[..], more].concat();
+    refused(&with(&["--protocol", "h3"]), "no such attack over h3: --protocol takes h1 or h2");
+    refused(&with(&["--protocol", "h2", "--sources", "2"]), "leave --sources out");
+    refused(&["syn-flood", "--target", "[::1]:9", "--protocol", "h2"], "addresses of IPv4 are forged");
 }
 
 #[test]

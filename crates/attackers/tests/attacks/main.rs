@@ -8,6 +8,7 @@ mod guard;
 mod peers;
 mod quic;
 mod slow;
+mod syn_flood;
 
 use std::net::SocketAddr;
 

@@ -9,12 +9,13 @@ from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import LONG_BYTES
 from gauntlet.attack.loopback import Address
 
-OFF, RETRY, LIMIT = "off", "retry", "limit"
+OFF, RETRY, LIMIT, COOKIES = "off", "retry", "limit", "cookies"
 DEFENCES: Mapping[str, str] = MappingProxyType(
     {
         OFF: "none beyond its defaults",
         RETRY: "Retry, always (QUIC)",
         LIMIT: "a limit of handshakes in flight",
+        COOKIES: "SYN cookies, which the kernel has for any server",
     }
 )
 
