@@ -157,3 +157,66 @@ def test_who_withstands_what_is_the_summary_s() -> None:
     weakened = [it for it in table.to_pylist() if it["bound"] == "weakened"]
     assert {it["attack"] for it in weakened if it["holds"] > 0} == {"rapid-reset"}
     assert {it["over"] for it in weakened if it["holds"] > 0} == {"h3"}
+
+
+def runs(bench: str, **of: Any) -> list[dict[str, Any]]:
+    """The runs of one condition."""
+    rows = SUMMARY.flows(bench).to_pylist()
+    return [it for it in rows if all(it[name] == value for name, value in of.items())]
+
+
+def test_the_long_flood_is_the_summary_s() -> None:
+    shares = {(server, over): mean("flood-long", "served_share", server=server, over=over)
+              for server in ("nginx", "own") for over in ("h2", "h3")}  # fmt: skip
+    waits = [mean("flood-long", "delay_restricted_mean_s", server=it, over="h2") for it in ("nginx", "own")]
+    assert shares["nginx", "h2"] == shares["own", "h2"] == 1.0
+    quic = {server: f"{100 * shares[server, 'h3']:.0f} %" for server in ("nginx", "own")}
+    assert f"TLS and TCP, in {waits[0]:.1f} s, and {quic['nginx']} over QUIC" in PAGE
+    assert f"Gauntlet's own server everybody, in {1e3 * waits[1]:.0f} ms, and {quic['own']}." in PAGE
+    for over in ("h2", "h3"):
+        dropped = sorted(it["dropped_packets"] / 1e3 for it in runs("flood-long", server="nginx", over=over))
+        assert f"{dropped[0]:.0f},000 to {dropped[-1]:.0f},000" in PAGE, over
+
+
+def test_what_cookies_are_worth_is_the_summary_s() -> None:
+    served = [
+        f"{100 * mean('syn-cookies', 'served_share', cookies='off', flood_per_s=it):.0f} %"
+        for it in (10_000, 2000)
+    ]
+    assert f"leave {served[0]} of honest requests served without them, 2,000 leave {served[1]}" in PAGE
+    for cookies in ("when-full", "always"):
+        for rate in (2000, 10_000):
+            of = {"cookies": cookies, "flood_per_s": rate}
+            assert mean("syn-cookies", "served_share", **of) == 1.0
+            assert wait(mean("syn-cookies", "delay_restricted_mean_s", **of)).startswith(("2.9", "3."))
+    assert f"{SUMMARY.flows('syn-cookies').num_rows} runs" in PAGE
+
+
+def test_what_early_data_saves_is_the_summary_s() -> None:
+    ratios = [
+        instructions(over, resumption="0-rtt") / instructions(over, resumption="ticket")
+        for over in ("h2", "h3")
+    ]
+    assert (
+        f"executes {ratios[0]:.2f} of what a ticket alone takes over TLS and TCP, and {ratios[1]:.2f}" in PAGE
+    )
+    invalid = [it["certificate"] for it in SUMMARY.flows("cost").to_pylist() if it["invalid"]]
+    assert invalid == ["ed25519"] * 2
+
+
+def test_who_withstands_what_over_tls_and_tcp_is_the_summary_s() -> None:
+    table = SUMMARY.flows("weaknesses-tcp")
+    assert f"{table.num_rows} runs, all valid" in PAGE
+    assert pc.sum(table["invalid"]).as_py() == 0
+    held = {}
+    for server in ("nginx", "caddy"):
+        of = runs("weaknesses-tcp", server=server)
+        asked = {(it["attack"], it["over"]) for it in of}
+        held[server] = (
+            len(asked - {(it["attack"], it["over"]) for it in of if it["holds"] < 1.0}),
+            len(asked),
+        )
+    assert held == {"nginx": (8, 12), "caddy": (5, 12)}
+    resets = {it: runs("weaknesses-tcp", server=it, attack="rapid-reset") for it in held}
+    assert f"at most {100 * max(it['served_share'] for it in resets['caddy']):.0f} %" in PAGE
+    assert {it["served_share"] for it in resets["nginx"]} == {1.0}

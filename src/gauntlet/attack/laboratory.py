@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gauntlet.attack import arena, namespace, verdict
+from gauntlet.attack import arena, namespace, unattacked, verdict
 from gauntlet.attack.kinds import HELD, Kind
 from gauntlet.attack.measures import NUMBERS
 from gauntlet.attack.requests import delays, failed_share, served_share
@@ -106,8 +106,9 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
             server = asked.server if kind.forged else replace(asked.server, cookies=None)
             if (protocol, kind.forged) not in left:
                 tell(f"{protocol}: the server left alone")
-                quiet = replace(server, protocol=protocol, client=_ALONE, attack=None)
-                left[protocol, kind.forged] = arena.play(quiet, folder)
+                left[protocol, kind.forged] = unattacked.play(
+                    replace(server, protocol=protocol), _ALONE, folder
+                )
             alone = left[protocol, kind.forged]
             told = asked.doses[kind.dose]
             dose = kind.usual if told is None else told

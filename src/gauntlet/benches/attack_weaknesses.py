@@ -7,11 +7,10 @@ nothing of the others.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gauntlet.attack import arena, kinds, verdict
+from gauntlet.attack import arena, kinds, unattacked, verdict
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.measures import INVALID, kpis, row
 from gauntlet.attack.programs import weak_server
@@ -96,8 +95,7 @@ def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Part
         """The same server without an attack, played once: what it needs then hangs on no attack."""
         key = (run.server.key, run.protocol, run.weakness, str(run.tight))
         if key not in left_alone:
-            quiet = replace(run, client=_ALONE, attack=None, client_at_s=0.0)
-            left_alone[key] = arena.play(quiet, certificates_folder())
+            left_alone[key] = unattacked.play(run, _ALONE, certificates_folder())
         return left_alone[key]
 
     def of(condition: Condition) -> Mapping[str, Any]:
