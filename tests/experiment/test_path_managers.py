@@ -22,7 +22,7 @@ link = [
   { between = ["lte", "ground"] },
   { between = ["train", "leo"], rate = "2Mbit/s", delay = "40ms" },
   { between = ["leo", "ground"] },
-  { between = ["ground", "centre"] },
+  { between = ["ground", "centre"], rate = "10Mbit/s" },
 ]
 """
 MATRIX = '[matrix]\nprotocols = ["{protocol}"]\n{axis}\n[workload]\napp = "bulk"\nsize = "1MB"\n{keys}'
