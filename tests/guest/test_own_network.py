@@ -86,11 +86,7 @@ def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any, pro
     assert whole["last_received_s"] + 5 < flow["last_received_s"] < 40
 
 
-THREE = (
-    LADDER
-    + link("n", "z", 'rate = "1Mbit/s"\nqueue = "30kB"\ndelay = "40ms"')
-    + link("z", "m")
-)
+THREE = LADDER + link("n", "z", 'rate = "1Mbit/s"\nqueue = "30kB"\ndelay = "40ms"') + link("z", "m")
 THREE_PATHS = PATHS.replace("]]", '], ["a", "n", "z", "m", "b"]]')
 
 
@@ -100,9 +96,7 @@ def sent_bytes(record: dict[str, Any]) -> dict[str, int]:
     return {name: sent[f"n>n.{name}"] for name in "xyz" if f"n>n.{name}" in sent}
 
 
-def test_a_backup_of_mptcp_carries_data_only_while_the_first_path_does_not(
-    play: Play, tmp_path: Any
-) -> None:
+def test_a_backup_of_mptcp_carries_data_only_while_the_first_path_does_not(play: Play, tmp_path: Any) -> None:
     whole = play(planned("mptcp-backup", LADDER))["run"]
     (flow,) = whole["flows"]
     assert (flow["outcome"], flow["subflows"]) == ("ok", 2)
