@@ -65,6 +65,8 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "encapsulation": "encapsulation",
         "loss_cause": "loss_cause",
         "initial_window": "initial_window_segments",
+        "active_paths": "active_paths",
+        "further_subflows": "further_subflows",
         "initial_rtt": "initial_rtt_s",
         "idle_timeout": "idle_timeout_s",
         "max_ack_delay": "max_ack_delay_s",
@@ -239,6 +241,14 @@ _ALL = (
     Protocol("udp", "UDP", "udp", options=_options("udp"), reliable=False),
     _mptcp("cubic", "CUBIC"),
     _mptcp("bbr", "BBR"),
+    # One path at a time; the others are backups (RFC 8684, section 3.3.8).
+    Protocol(
+        "mptcp-backup",
+        "MPTCP backup",
+        "mptcp",
+        MappingProxyType({"congestion_control": "cubic", "active_paths": 1}),
+        _options("mptcp") - {"active_paths"},
+    ),
     _tcp("vegas", "Vegas"),
     _tcp("westwood", "Westwood"),
     _tcp("illinois", "Illinois"),
