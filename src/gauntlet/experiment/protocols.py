@@ -103,9 +103,6 @@ def _options(stack: str) -> frozenset[str]:
     return frozenset(key for key, name in OPTIONS.items() if name in taken)
 
 
-_PASSED_OVER = MappingProxyType({"quic-s2n": frozenset({"resumption"})})
-"""Options that a stack takes and its library does nothing with: s2n-quic takes up tickets only with a feature
-that it calls unstable."""
 _AIOQUIC = frozenset({"resumption", "early_data"})
 _QUICHE = frozenset({"receive_buffer", "early_data", "client_auth", "resumption"})
 """What cannot be read from the player as it is shipped: programs, and a stack that is left out."""
@@ -130,7 +127,7 @@ def _tfo(name: str, label: str) -> Protocol:
 def _quic(library: str, label: str) -> Protocol:
     name, stack = label.lower(), f"quic-{library}"
     params = MappingProxyType({"congestion_control": name})
-    options = (_options(stack) or _QUICHE) - _PASSED_OVER.get(stack, frozenset())
+    options = _options(stack) or _QUICHE
     return Protocol(f"{stack}-{name}", f"QUIC {library} {label}", stack, params, options)
 
 
