@@ -7,7 +7,9 @@ import altair as alt
 import pytest
 
 from gauntlet.figures import map as drawing
+from gauntlet.figures.look import INK
 from gauntlet.figures.map import maps
+from gauntlet.figures.style import contrast, lightened
 from gauntlet.geography import methods, packaged
 from gauntlet.geography.challenges import profiles
 from gauntlet.geography.told import told
@@ -48,6 +50,35 @@ def test_each_set_has_its_paths_and_the_challenge_its_circles() -> None:
         assert len(set(strokes["color"]["scale"]["range"])) == 3
     assert shown["vconcat"][1]["title"]["subtitle"][-1] == "path 3: never down"
     assert shown["vconcat"][0]["title"]["subtitle"][-1] == "path 3: down 100–120 s"
+
+
+def rgb(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return red, green, blue
+
+
+DARK_PAGE = "#12151a"
+"""`--page` of the dark page (report.css)."""
+
+
+@pytest.mark.parametrize("colour", sorted(drawing.COLOURS))
+def test_every_mark_stands_out_from_a_light_page_and_from_a_dark_one(colour: str) -> None:
+    """By 3 to 1, which WCAG 2.2, success criterion 1.4.11, asks of graphical objects."""
+    assert contrast(rgb(colour), rgb("#ffffff")) >= 3
+    assert contrast(rgb(lightened(colour)), rgb(DARK_PAGE)) >= 3
+
+
+def test_every_colour_of_a_mark_is_one_that_a_dark_page_lightens() -> None:
+    """Strokes and fills; words have the ink of the page."""
+    known = drawing.COLOURS | {INK}
+    for challenge in ("nashville", "cascade"):
+        for kind in ("line", "rule", "point"):
+            for part in marks(spec(challenge)["vconcat"][0], kind):
+                own = {part["mark"].get(key) for key in ("color", "fill", "stroke")} - {None}
+                named = set(part["encoding"].get("color", {}).get("scale", {}).get("range", []))
+                assert own | named, part["mark"]
+                assert own | named <= known
+                assert part["mark"].get("opacity", 1) == 1
 
 
 @pytest.mark.parametrize("challenge", ["central", "cascade"])

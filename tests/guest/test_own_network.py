@@ -86,6 +86,61 @@ def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any, pro
     assert whole["last_received_s"] + 5 < flow["last_received_s"] < 40
 
 
+THREE = LADDER + link("n", "z", 'rate = "1Mbit/s"\nqueue = "30kB"\ndelay = "40ms"') + link("z", "m")
+THREE_PATHS = PATHS.replace("]]", '], ["a", "n", "z", "m", "b"]]')
+
+
+def sent_bytes(record: dict[str, Any]) -> dict[str, int]:
+    """What went over each of the paths towards the receiver, headers included."""
+    sent = {it["link"]: it["sent_bytes"] for it in record["links"]}
+    return {name: sent[f"n>n.{name}"] for name in "xyz" if f"n>n.{name}" in sent}
+
+
+def test_a_backup_of_mptcp_carries_data_only_while_the_first_path_does_not(play: Play, tmp_path: Any) -> None:
+    whole = play(planned("mptcp-backup", LADDER))["run"]
+    (flow,) = whole["flows"]
+    assert (flow["outcome"], flow["subflows"]) == ("ok", 2)
+    assert sent_bytes(whole)["x"] > 4_000_000
+    assert sent_bytes(whole)["y"] < 2_000
+    down = 'rate = "2Mbit/s"\ndown = [["4s", "30s"]]'
+    run = planned("mptcp-backup", LADDER.replace('rate = "2Mbit/s"', down))
+    fails = play(run)["run"]
+    assert fails["flows"][0]["outcome"] == "ok"
+    assert sent_bytes(fails)["y"] > 1_000_000
+    assert flow["last_received_s"] + 5 < fails["flows"][0]["last_received_s"] < 42
+    trusted(run, tmp_path / "out" / "run")
+
+
+def test_mptcp_uses_as_many_paths_as_it_is_told(play: Play, tmp_path: Any) -> None:
+    def told(**params: int) -> dict[str, Any]:
+        run = planned("mptcp-cubic", THREE, THREE_PATHS)
+        run["flows"][0]["stack_params"].update(params)
+        return run
+
+    for further in (0, 1, 2):
+        record = play(told(further_subflows=further))["run"]
+        (flow,) = record["flows"]
+        assert (flow["outcome"], flow["subflows"]) == ("ok", 1 + further)
+        assert len(record["paths"]) == 1 + further
+        assert [carried > 100_000 for carried in sent_bytes(record).values()] == [
+            path <= further for path in range(3)
+        ]
+    run = told(active_paths=2)
+    record = play(run)["run"]
+    assert (record["flows"][0]["subflows"], len(record["paths"])) == (3, 3)
+    assert [carried > 100_000 for carried in sent_bytes(record).values()] == [True, True, False]
+    trusted(run, tmp_path / "out" / "run")
+
+
+def test_scheduler_and_staleness_of_mptcp_are_settings_of_the_kernel(play: Play) -> None:
+    run = planned("mptcp-cubic", LADDER, size="100kB")
+    run["sysctls"]["net.mptcp.scheduler"] = "default"
+    run["sysctls"]["net.mptcp.stale_loss_cnt"] = "1"
+    record = play(run)["run"]
+    assert record["guest"]["sysctls"]["net.mptcp.scheduler"] == "default"
+    assert record["guest"]["sysctls"]["net.mptcp.stale_loss_cnt"] == "1"
+
+
 def test_flows_of_several_hosts_meet_at_a_link(play: Play, tmp_path: Any) -> None:
     specs = expand(load_experiment(EXPERIMENTS / "own-network.toml", repetitions=1))
     run = {**plan_run(specs[0]), "id": "run"}
@@ -101,6 +156,25 @@ def test_flows_of_several_hosts_meet_at_a_link(play: Play, tmp_path: Any) -> Non
         ("middle>west.middle", "queue limit", "confirmed"),
         ("west.middle>west", "delay", "confirmed"),
     ]
+
+
+@pytest.mark.parametrize(("size_bytes", "share"), [(160, 160 / 212), (1400, 1400 / 1452)])
+def test_the_tunnel_of_frmcs_leaves_what_its_headers_do_not_take(
+    play: Play, tmp_path: Any, size_bytes: int, share: float
+) -> None:
+    """Of 5 Mbit/s: messages of UDP have 28 bytes of headers, and 24 of IP and GRE around them."""
+    specs = expand(load_experiment(EXPERIMENTS / "frmcs-tunnel.toml"))
+    (spec,) = [
+        it for it in specs if (it.factors["protocol"], it.factors["packet_bytes"]) == ("udp", size_bytes)
+    ]
+    run = {**plan_run(spec), "id": "run"}
+    (tunnel,) = run["network"]["tunnels"]
+    assert tunnel["mtu_bytes"] == 1468
+    (flow,) = play(run)["run"]["flows"]
+    assert flow["outcome"] == "ok", flow["reason"]
+    throughput_bps = 8 * flow["received_bytes"] / (flow["last_received_s"] - flow["first_received_s"])
+    assert throughput_bps == pytest.approx(5_000_000 * share, rel=0.01)
+    assert answers(trusted(run, tmp_path / "out" / "run"))["onboard>onboard.core", "rate"] == "confirmed"
 
 
 def answers(certificate: dict[str, Any]) -> dict[tuple[str, str], str]:

@@ -59,6 +59,12 @@ def tried(specs: list[RunSpec], machine: guest.Machine) -> None:
         ("restp-file", BULK, 'congestion = "lia"', ["'restp-file'", "LIA", "several paths"]),
         ("udp", CBR, '[link]\ndrop = "first-syn"', ["'udp'", "SYN", "tcp, mptcp, sctp, tls and restp"]),
         ("tcp-bbr", CBR, '[sysctl]\n"net.ipv4.tcp_moon" = 1', ["sysctls", "net.ipv4.tcp_moon"]),
+        (
+            "mptcp-cubic",
+            BULK,
+            '[sysctl]\n"net.mptcp.scheduler" = "redundant"',
+            ['sysctls: the kernel has no "redundant" for net.mptcp.scheduler'],
+        ),
     ],
 )
 def test_what_does_not_go_together_is_one_sentence(

@@ -81,8 +81,12 @@ fn unknown(name: &str) -> Error {
 }
 
 fn refused(name: &str, value: &str, e: &std::io::Error) -> Error {
-    if e.kind() == ErrorKind::NotFound {
-        return unknown(name);
+    if e.kind() != ErrorKind::NotFound {
+        return Error::Spec(format!("sysctls: the kernel does not take \"{value}\" for {name}: {e}"));
     }
-    Error::Spec(format!("sysctls: the kernel does not take \"{value}\" for {name}: {e}"))
+    // It says the same of a setting that it has not got and of a value that names what it has not got.
+    if path(name).is_ok_and(|path| path.exists()) {
+        return Error::Spec(format!("sysctls: the kernel has no \"{value}\" for {name}"));
+    }
+    unknown(name)
 }

@@ -54,11 +54,11 @@ impl Flow {
         }
     }
 
-    /// Whether its packets may go by further addresses of its nodes too.
-    pub fn uses_further_addresses(&self) -> bool {
+    /// By how many further addresses of its nodes its packets may go at most.
+    pub fn further_addresses(&self) -> usize {
         match self {
-            Flow::Builtin(flow) => flow.uses_further_addresses(),
-            Flow::External(_) => false,
+            Flow::Builtin(flow) => flow.further_addresses(),
+            Flow::External(_) => 0,
         }
     }
 

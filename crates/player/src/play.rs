@@ -137,9 +137,10 @@ fn sentence(error: impl std::fmt::Display) -> Failure {
 /// The ways of flows whose transports use further addresses, beside those between the first ones; with their flow's id.
 fn further_ways(run: &Run, flows: &[Flow], network: &Network) -> Result<Vec<(String, Way)>> {
     let mut found = Vec::new();
-    for (spec, _) in run.flows.iter().zip(flows).filter(|(_, flow)| flow.uses_further_addresses()) {
+    for (spec, flow) in run.flows.iter().zip(flows).filter(|(_, flow)| flow.further_addresses() > 0) {
         let ways = network.topology().further_ways(&spec.from, &spec.to)?;
-        found.extend(ways.into_iter().map(|way| (spec.id.clone(), way)));
+        let used = ways.into_iter().take(flow.further_addresses());
+        found.extend(used.map(|way| (spec.id.clone(), way)));
     }
     Ok(found)
 }

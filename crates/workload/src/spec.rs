@@ -91,9 +91,9 @@ impl Flow {
         self.stack.works_on_a_processor()
     }
 
-    /// Whether it uses further addresses of its nodes beside the first ones.
-    pub fn uses_further_addresses(&self) -> bool {
-        self.stack.homes() > 1
+    /// How many further addresses of its nodes it uses at most, beside the first ones.
+    pub fn further_addresses(&self) -> usize {
+        self.stack.homes() - 1
     }
 }
 

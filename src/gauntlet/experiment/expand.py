@@ -15,6 +15,7 @@ from gauntlet.experiment import (
     links,
     networks,
     own_links,
+    path_managers,
     protocols,
     seeds,
     server,
@@ -109,6 +110,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             processor = server.planned(point.condition.server, ride.link.network, chosen)
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
+            path_managers.check(ride.link.network, chosen, experiment.known)
             for repetition in range(1, experiment.about.repetitions + 1):
                 yield _run(
                     experiment,

@@ -65,6 +65,8 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "encapsulation": "encapsulation",
         "loss_cause": "loss_cause",
         "initial_window": "initial_window_segments",
+        "active_paths": "active_paths",
+        "further_subflows": "further_subflows",
         "initial_rtt": "initial_rtt_s",
         "idle_timeout": "idle_timeout_s",
         "max_ack_delay": "max_ack_delay_s",
@@ -101,9 +103,6 @@ def _options(stack: str) -> frozenset[str]:
     return frozenset(key for key, name in OPTIONS.items() if name in taken)
 
 
-_PASSED_OVER = MappingProxyType({"quic-s2n": frozenset({"resumption"})})
-"""Options that a stack takes and its library does nothing with: s2n-quic takes up tickets only with a feature
-that it calls unstable."""
 _AIOQUIC = frozenset({"resumption", "early_data"})
 _QUICHE = frozenset({"receive_buffer", "early_data", "client_auth", "resumption"})
 """What cannot be read from the player as it is shipped: programs, and a stack that is left out."""
@@ -128,7 +127,7 @@ def _tfo(name: str, label: str) -> Protocol:
 def _quic(library: str, label: str) -> Protocol:
     name, stack = label.lower(), f"quic-{library}"
     params = MappingProxyType({"congestion_control": name})
-    options = (_options(stack) or _QUICHE) - _PASSED_OVER.get(stack, frozenset())
+    options = _options(stack) or _QUICHE
     return Protocol(f"{stack}-{name}", f"QUIC {library} {label}", stack, params, options)
 
 
@@ -239,6 +238,14 @@ _ALL = (
     Protocol("udp", "UDP", "udp", options=_options("udp"), reliable=False),
     _mptcp("cubic", "CUBIC"),
     _mptcp("bbr", "BBR"),
+    # One path at a time; the others are backups (RFC 8684, section 3.3.8).
+    Protocol(
+        "mptcp-backup",
+        "MPTCP backup",
+        "mptcp",
+        MappingProxyType({"congestion_control": "cubic", "active_paths": 1}),
+        _options("mptcp") - {"active_paths"},
+    ),
     _tcp("vegas", "Vegas"),
     _tcp("westwood", "Westwood"),
     _tcp("illinois", "Illinois"),

@@ -51,6 +51,8 @@ MOST_SESSIONS = 1000
 MOST_INITIAL_WINDOW = 65_535 // 536
 """Segments of TCP's default size (RFC 9293, section 3.7.1) in the longest window that a receiver can offer at
 first (RFC 7323, section 2.2: the window of a SYN is not scaled). The guest refuses more."""
+MOST_FURTHER_SUBFLOWS = 8
+"""Linux has a path manager of MPTCP open so many (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h)."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -247,6 +249,10 @@ class FlowSection(Strict):
     """What ResTP takes a loss to mean; None: as the preset says."""
     initial_window: int | None = Field(default=None, ge=1, le=MOST_INITIAL_WINDOW)
     """Segments that TCP may send before the first acknowledgement; None: the kernel's ten (RFC 6928)."""
+    active_paths: int | None = Field(default=None, ge=1, le=1 + MOST_FURTHER_SUBFLOWS)
+    """Over how many paths MPTCP sends while they work, the first ones; the others are backups. None: all."""
+    further_subflows: int | None = Field(default=None, ge=0, le=MOST_FURTHER_SUBFLOWS)
+    """The most subflows of MPTCP beside the first; None: one to each further address of the receiver."""
     initial_rtt: Duration | None = None
     """The round trip that QUIC assumes before it has measured one; None: the library's 333 ms (RFC 9002)."""
     idle_timeout: Duration | None = None

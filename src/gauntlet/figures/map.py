@@ -26,7 +26,8 @@ MARGIN = 0.06
 WIDE = "wide"
 """Names of layers that begin so are left out of a narrow page (report.js): their words have no room there."""
 
-PATH_COLOURS = (PALETTE[0], PALETTE[2], PALETTE[3], PALETTE[4], PALETTE[5], PALETTE[6])
+PATH_COLOURS = (PALETTE[0], PALETTE[2], PALETTE[3], PALETTE[6], "#999933", "#332288")
+"""Those of the palette that stand out from white too, and two of Tol's "muted" (palette.py)."""
 CHALLENGE_COLOUR = PALETTE[1]
 GROUND_COLOUR, NODE_COLOUR = "#8a939d", "#3a424b"
 """Of what no path takes, and of the nodes along paths."""
@@ -207,7 +208,7 @@ def _links(links: Sequence[Sequence[str]], at: Mapping[str, Points], view: _View
     ]
     drawn: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
-        .mark_rule(color=GROUND_COLOUR, opacity=0.7, strokeWidth=1, clip=True)
+        .mark_rule(color=GROUND_COLOUR, opacity=1, strokeWidth=1, clip=True)
         .encode(x=view.x(), y=view.y(), x2="x2:Q", y2="y2:Q")
     )
     return drawn

@@ -36,6 +36,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "udp": Drawn("#666666", "cross", _SOLID),
         "mptcp-cubic": Drawn("#56B4E9", "triangle-down", _SOLID),
         "mptcp-bbr": Drawn("#E69F00", "triangle-right", _DASHED),
+        "mptcp-backup": Drawn("#56B4E9", "triangle-down", _DOTTED),
         "tcp-vegas": Drawn("#332288", "triangle-left", _DASH_DOT),
         "tcp-westwood": Drawn("#117733", "stroke", _DASH_DOT),
         "tcp-illinois": Drawn("#882255", "arrow", _DASH_DOT),

@@ -1,7 +1,8 @@
 //! Multipath TCP: one byte stream over every subflow that the nodes' path managers open.
 //!
 //! A receiver whose node has further addresses announces them, and the sender's kernel opens a subflow to each; on a
-//! network whose hosts have one address, nothing of this happens and there is one subflow.
+//! network whose hosts have one address, nothing of this happens and there is one subflow. How many of them get a
+//! subflow, and which are backups, the flow says.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,13 +28,35 @@ pub(super) struct Mptcp {
     congestion_control: String,
     #[serde(default, rename = "initial_window_segments", deserialize_with = "initial_window")]
     initial_window: InitialWindow,
+    /// How many paths carry data, the first ones; those behind them are backups (RFC 8684, section 3.3.8). By default
+    /// all do.
+    #[serde(default)]
+    active_paths: Option<usize>,
+    /// Most subflows beside the first; by default one to each further address.
+    #[serde(default)]
+    further_subflows: Option<usize>,
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
-    Ok(Box::new(parse_params::<Mptcp>("stack_params", "mptcp", params)?))
+    let mptcp = parse_params::<Mptcp>("stack_params", "mptcp", params)?;
+    for (key, asked, least) in
+        [("active_paths", mptcp.active_paths, 1), ("further_subflows", mptcp.further_subflows, 0)]
+    {
+        let most = least + path_manager::MOST;
+        if let Some(number) = asked.filter(|number| !(least..=most).contains(number)) {
+            return Err(SpecError::new(format!("`{key}` is {number}; it must be from {least} to {most}")));
+        }
+    }
+    Ok(Box::new(mptcp))
 }
 
 impl Mptcp {
+    /// The further addresses of the receiver to which there is a subflow.
+    fn further<'a>(&self, session: &'a Session) -> &'a [IpAddr] {
+        let all = &session.ctx.destination_further;
+        &all[..self.further_subflows.map_or(all.len(), |most| most.min(all.len()))]
+    }
+
     fn open(&self, at: SocketAddr) -> Result<Socket, Failure> {
         let socket = socket::open("mptcp", Type::STREAM, Some(Protocol::MPTCP), at)?;
         set_congestion_control(&socket, &self.congestion_control)?;
@@ -60,16 +83,17 @@ impl Stack for Mptcp {
     }
 
     fn homes(&self) -> usize {
-        path_manager::MOST
+        1 + self.further_subflows.unwrap_or(path_manager::MOST)
     }
 
     fn listen(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Listener>, Failure> {
-        let further = &session.ctx.destination_further;
+        let further = self.further(session);
         let mut at = session.ctx.destination;
         if !further.is_empty() {
             // Subflows come in at the further addresses, at the same port.
             at.set_ip(if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() });
-            path_manager::announce(further)
+            let active = self.active_paths.map_or(further.len(), |paths| paths - 1);
+            path_manager::announce(further, active)
                 .and_then(|()| path_manager::allow(further.len()))
                 .map_err(|e| no_subflows(further, &e))?;
         }
@@ -81,7 +105,7 @@ impl Stack for Mptcp {
     }
 
     fn connect(&self, session: &Arc<Session>, _message_bytes: u32) -> Result<Box<dyn Connection>, Failure> {
-        let further = &session.ctx.destination_further;
+        let further = self.further(session);
         if !further.is_empty() {
             path_manager::allow(further.len()).map_err(|e| no_subflows(further, &e))?;
         }

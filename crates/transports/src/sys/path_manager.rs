@@ -22,22 +22,26 @@ const ADDRESS_V4: u16 = 3;
 const ADDRESS_V6: u16 = 4;
 const ADDRESS_FLAGS: u16 = 6;
 const FLAG_SIGNAL: u32 = 1;
+const FLAG_BACKUP: u32 = 1 << 2;
 const NESTED: u16 = 1 << 15;
 
 /// Most addresses and subflows that the kernel allows (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
 pub(crate) const MOST: usize = 8;
 
-/// Has the node of the calling thread tell whoever connects to it that it can be reached at these addresses too.
-pub(crate) fn announce(addresses: &[IpAddr]) -> io::Result<()> {
+/// Has the node of the calling thread tell whoever connects to it that it can be reached at these addresses too. The
+/// first `active` of them are for use, the others are backups: the kernel says so when a subflow to one is opened, and
+/// either end then sends over it only where no other subflow works (Linux 6.11 and newer, net/mptcp/subflow.c).
+pub(crate) fn announce(addresses: &[IpAddr], active: usize) -> io::Result<()> {
     let mut manager = Manager::open()?;
-    for address in addresses {
+    for (place, address) in addresses.iter().enumerate() {
+        let flags = if place < active { FLAG_SIGNAL } else { FLAG_SIGNAL | FLAG_BACKUP };
         let (family, kind, octets) = match address {
             IpAddr::V4(ip) => (libc::AF_INET as u16, ADDRESS_V4, ip.octets().to_vec()),
             IpAddr::V6(ip) => (libc::AF_INET6 as u16, ADDRESS_V6, ip.octets().to_vec()),
         };
         let description = [
             attribute(ADDRESS_FAMILY, &family.to_ne_bytes()),
-            attribute(ADDRESS_FLAGS, &FLAG_SIGNAL.to_ne_bytes()),
+            attribute(ADDRESS_FLAGS, &flags.to_ne_bytes()),
             attribute(kind, &octets),
         ]
         .concat();

@@ -115,6 +115,13 @@ fn early_data_is_sent_where_it_is_asked_for_and_there_is_a_ticket() {
 }
 
 #[test]
+fn a_library_that_takes_up_no_tickets_refuses_to_resume() {
+    let asked = flow("quic-s2n", json!({"resumption": true}), "bulk", json!({"size_bytes": MEGABYTE}));
+    let refused = asked.check().err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(refused.contains("`stack_params` of `quic-s2n`: unknown field `resumption`"), "{refused}");
+}
+
+#[test]
 fn a_certificate_of_the_sender_is_shown_when_it_is_required() {
     for &(stack, _) in STACKS {
         ok(&bulk(stack, json!({"client_auth": true}), MEGABYTE));

@@ -126,21 +126,21 @@ fn warmed(stack: &str, stack_params: Value) -> FlowSpec {
 
 #[test]
 fn a_session_that_was_warmed_up_has_a_ticket_and_sends_early_if_it_is_to() {
-    for (stack, early) in [("quic-quinn", true), ("quic-quinn", false), ("quic-s2n", false)] {
+    for early in [true, false] {
         let mut params = json!({"resumption": true, "client_auth": true});
         if early {
             params["early_data"] = json!(true);
         }
-        let report = run(&warmed(stack, params), Context { keys: true, ..context() });
+        let report = run(&warmed("quic-quinn", params), Context { keys: true, ..context() });
         ok(&report);
         let told: Vec<_> = report.judged.iter().map(|row| (row.number, row.verdict.as_str())).collect();
-        assert_eq!(told, (0..8).map(|number| (Some(number), "accepted")).collect::<Vec<_>>(), "{stack}");
+        assert_eq!(told, (0..8).map(|number| (Some(number), "accepted")).collect::<Vec<_>>());
         let before = report.result.warm_up.expect("there was a session before");
         assert!(before.started_s < 0.3 && before.established_s < before.finished_s, "{before:?}");
         assert!(before.finished_s < report.result.established_s, "{before:?}");
         let count = |label: &str| report.keys.lines().filter(|line| line.starts_with(label)).count();
-        assert_eq!(count("CLIENT_HANDSHAKE_TRAFFIC_SECRET "), 2, "{stack}");
-        assert_eq!(count("CLIENT_EARLY_TRAFFIC_SECRET "), usize::from(early), "{stack}");
+        assert_eq!(count("CLIENT_HANDSHAKE_TRAFFIC_SECRET "), 2);
+        assert_eq!(count("CLIENT_EARLY_TRAFFIC_SECRET "), usize::from(early));
     }
 }
 
@@ -150,6 +150,7 @@ fn only_what_resumes_from_the_same_port_can_be_warmed_up() {
         ("tls", json!({"congestion_control": "cubic", "resumption": true})),
         ("quic-quinn", json!({})),
         ("quic-quinn", json!({"resumption": true, "datagrams": true})),
+        ("quic-s2n", json!({})),
         ("udp", json!({})),
     ];
     for (stack, params) in cases {

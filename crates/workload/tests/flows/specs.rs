@@ -80,6 +80,34 @@ fn sctp_that_gives_messages_up_has_one_stream() {
 }
 
 #[test]
+fn mptcp_has_as_many_paths_as_the_kernel_allows() {
+    let checked = |params: Value| {
+        let mut mptcp = flow();
+        mptcp["stack"] = json!("mptcp");
+        mptcp["stack_params"] = params;
+        serde_json::from_value::<FlowSpec>(mptcp).expect("every key is known").check()
+    };
+    for (key, number, right) in [
+        ("active_paths", 0, "`active_paths` is 0; it must be from 1 to 9"),
+        ("active_paths", 10, "`active_paths` is 10; it must be from 1 to 9"),
+        ("further_subflows", 9, "`further_subflows` is 9; it must be from 0 to 8"),
+    ] {
+        let found = checked(json!({"congestion_control": "cubic", key: number}));
+        let found = found.err().expect("no kernel does that").to_string();
+        assert!(found.contains(right), "{found}");
+    }
+    for (params, further) in [
+        (json!({"congestion_control": "cubic"}), 8),
+        (json!({"congestion_control": "cubic", "active_paths": 9}), 8),
+        (json!({"congestion_control": "cubic", "active_paths": 1, "further_subflows": 1}), 1),
+        (json!({"congestion_control": "cubic", "further_subflows": 0}), 0),
+    ] {
+        let found = checked(params).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(found.further_addresses(), further);
+    }
+}
+
+#[test]
 fn every_mistake_is_named() {
     let cases = [
         ("/stak", json!("tcp"), vec!["unknown field `stak`", "stack"]),

@@ -25,14 +25,14 @@ from gauntlet.metrics.kpis.video import is_video, never_began
 RTP_HEADER_BYTES = 12
 """Of every packet (RFC 3550, section 5.1)."""
 BEST_FRAME_RATES_HZ = (1.0, 30.0)
-"""Within which Ofr lies (G.1070, section 11.2)."""
+"""Within which Ofr lies (G.1070)."""
 BEST_CODING = 4.0
-"""The most that Iofr and Icoding can be (same section): Vq ends at 5."""
+"""The most that Iofr and Icoding can be: Vq ends at 5."""
 
 
 @dataclass(frozen=True)
 class Coefficients:
-    """v1 to v12 of G.1070, section 11.2; bit rates in kbit/s, frame rates in Hz, losses in percent."""
+    """v1 to v12 of G.1070; bit rates in kbit/s, frame rates in Hz, losses in percent."""
 
     v: tuple[float, ...]
 

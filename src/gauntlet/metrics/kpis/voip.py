@@ -105,7 +105,7 @@ def mos(flow: FlowData) -> float | None:
         return 1.0
     share = float(missing.mean())
     starts = int(missing[0]) + int((np.diff(missing.astype(np.int8)) == 1).sum())
-    # Mean length of bursts over that under random loss, 1 / (1 - p) (G.107, section 7.6).
+    # Mean length of bursts over that under random loss, 1 / (1 - p) (G.107, section 7.5).
     burst_ratio = max(1.0, missing.sum() / starts * (1 - share)) if starts else 1.0
     delayed = delay_impairment(PLAYOUT_S + PACKET_S)
     return opinion_score(BASIC_RATING - delayed - loss_impairment(100 * share, burst_ratio))

@@ -12,7 +12,7 @@ mod link;
 mod metrics;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use s2n_endpoint::{LONGEST_OCTETS, Slot};
@@ -55,8 +55,6 @@ pub(crate) struct Params {
     congestion_control: CongestionControl,
     #[serde(default)]
     client_auth: bool,
-    #[serde(default)]
-    resumption: bool,
     idle_timeout_s: Option<f64>,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
@@ -68,21 +66,19 @@ struct S2n {
     idle_timeout: Option<Duration>,
     buffers: Buffers,
     credentials: Credentials,
-    /// The sender's TLS, kept so that later connections know the tickets of earlier ones.
-    client: Mutex<Option<Arc<rustls::ClientConfig>>>,
 }
 
 pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecError> {
     let params: Params = parse_params("stack_params", NAME, params)?;
-    let Params { client_auth, resumption, fault, .. } = params;
+    let Params { client_auth, fault, .. } = params;
     let idle_timeout = params.idle_timeout_s.map(|value_s| idle_timeout(NAME, value_s)).transpose()?;
     let buffers = Buffers::new(params.send_buffer_bytes, params.receive_buffer_bytes)?;
     Ok(Box::new(S2n {
         congestion_control: params.congestion_control,
         idle_timeout,
         buffers,
-        credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data: false, fault }),
-        client: Mutex::new(None),
+        // The library passes over tickets, but with a feature that it calls unstable.
+        credentials: Credentials::new(TlsOptions { client_auth, fault, ..TlsOptions::default() }),
     }))
 }
 
@@ -106,15 +102,6 @@ impl S2n {
         Ok(limits)
     }
 
-    fn client_tls(&self, session: &Session) -> Result<tls::Client, Failure> {
-        let mut kept = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        let config = match &*kept {
-            Some(config) => Arc::clone(config),
-            None => Arc::clone(kept.insert(Arc::new(self.credentials.client(session)?))),
-        };
-        Ok(config.into())
-    }
-
     fn start_server<C: CongestionProvider>(
         &self,
         session: &Session,
@@ -136,7 +123,8 @@ impl S2n {
         congestion: C,
         metrics: Metrics,
     ) -> Result<Client, Failure> {
-        let Ok(builder) = Client::builder().with_tls(self.client_tls(session)?);
+        let tls: tls::Client = self.credentials.client(session)?.into();
+        let Ok(builder) = Client::builder().with_tls(tls);
         let Ok(builder) = builder.with_io(slot);
         let Ok(builder) = builder.with_congestion_controller(congestion);
         let Ok(builder) = builder.with_limits(self.limits()?);
@@ -156,10 +144,6 @@ impl Stack for S2n {
 
     fn service(&self) -> Service {
         Service::Stream
-    }
-
-    fn resumes(&self) -> bool {
-        self.credentials.resumes()
     }
 
     fn works_on_a_processor(&self) -> bool {
