@@ -46,7 +46,10 @@ def test_a_run_as_it_should_be_is_valid() -> None:
         ({"client_cpu_s": 5.1}, "the honest client took 51% of its core"),
         ({"client_late_s": 0.11}, "the honest client began a request 0.11 s late"),
         ({"others_of_a_core": 0.26}, "something else on this machine took 26% of a core"),
-        ({"attack_began_s": 90.0, "attack_ended_s": 95.0}, "no honest request began while the attack went on"),
+        (
+            {"attack_began_s": 90.0, "attack_ended_s": 95.0},
+            "no honest request began while the attack went on",
+        ),
     ],
 )
 def test_what_makes_a_run_invalid(changes: dict[str, Any], words: str) -> None:

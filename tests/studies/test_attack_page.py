@@ -68,7 +68,9 @@ def test_the_readme_says_the_same_of_the_highest_level() -> None:
     served = 100 * flood("served_share", "nginx", "h3", 2.0)
     waited = wait(flood("delay_restricted_mean_s", "nginx", "h2", 2.0))
     offered = flood("offered_per_s", "nginx", "h3", 2.0)
-    said = f"under {offered:.0f} handshakes a second nginx serves everybody over TLS and TCP, in {waited}, and"
+    said = (
+        f"under {offered:.0f} handshakes a second nginx serves everybody over TLS and TCP, in {waited}, and"
+    )
     assert f"{said} {served:.0f} % over QUIC" in README
     assert flood("served_share", "nginx", "h2", 2.0) == 1.0
 
