@@ -39,9 +39,9 @@ def second(at_s: float, **counts: Any) -> Said:
     return Said(at_s, "second", {**usual, **counts})
 
 
-def sample(at_s: float, cpu_s: float, *, process: int = 10 * MB, queued: int = 0) -> Sample:
+def sample(at_s: float, cpu_s: float, *, process: int = 10 * MB, queued: int = 0, dropped: int = 0) -> Sample:
     """What the kernel counted."""
-    return Sample(at_s, cpu_s, Memory(process + MB, process), Sockets(1, queued, 0, 0))
+    return Sample(at_s, cpu_s, Memory(process + MB, process), Sockets(1, queued, 0, dropped))
 
 
 def outcome(asked: Run, delays_s: Sequence[float | None], **more: Any) -> Outcome:

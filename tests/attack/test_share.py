@@ -75,7 +75,7 @@ def test_without_control_groups_there_is_a_sentence(tmp_path: Path) -> None:
         share.check(root=tmp_path)
 
 
-@pytest.mark.parametrize("of_a_core", [0.0, 0.1, 1.5])
+@pytest.mark.parametrize("of_a_core", [0.0, 0.1, 0.19, 1.01, 1.5])
 def test_what_the_kernel_does_not_count_is_refused(tmp_path: Path, of_a_core: float) -> None:
     with pytest.raises(UserError, match="from 20% to 100% of a core"), share.share(of_a_core, tmp_path):
         pass

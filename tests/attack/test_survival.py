@@ -51,6 +51,7 @@ def test_nobody_served_and_everybody_served() -> None:
 
 def test_a_request_that_ended_after_the_limit_is_not_served() -> None:
     assert curve([1.0, 7.0], 5.0).served == 1
+    assert curve([1.0, 5.0], 5.0).served == 2, "at the limit it is"
 
 
 @given(DELAYS)

@@ -1,5 +1,6 @@
 """What ATTACK's page says in numbers is what the committed summary has."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,11 @@ def test_the_table_of_floods_is_the_summary_s(level: str, load: float) -> None:
 def test_the_readme_says_the_same_of_the_highest_level() -> None:
     served = 100 * flood("served_share", "nginx", "h3", 2.0)
     waited = wait(flood("delay_restricted_mean_s", "nginx", "h2", 2.0))
-    assert f"serves everybody over TLS and TCP, in {waited}, and {served:.0f} % over QUIC" in README
+    offered = flood("offered_per_s", "nginx", "h3", 2.0)
+    said = (
+        f"under {offered:.0f} handshakes a second nginx serves everybody over TLS and TCP, in {waited}, and"
+    )
+    assert f"{said} {served:.0f} % over QUIC" in README
     assert flood("served_share", "nginx", "h2", 2.0) == 1.0
 
 
@@ -93,6 +98,19 @@ def rsa(bits: int, over: str, digits: int) -> str:
     return f"{instructions(over, f'rsa-{bits}') / instructions(over):.{digits}f}"
 
 
+def slower(bits: int, over: str) -> str:
+    """By how many times RSA takes the server longer than P-256."""
+    spent = [
+        mean("cost", "server_cpu_a_handshake_s", over=over, certificate=it, **PLAIN)
+        for it in (f"rsa-{bits}", "p-256")
+    ]
+    return f"{spent[0] / spent[1]:.1f}"
+
+
+def dropped(server: str, over: str) -> str:
+    return f"{round(flood('dropped_packets', server, over, 2.0)):,}"
+
+
 def saved(over: str) -> str:
     return f"{100 * (1 - instructions(over, resumption='ticket') / instructions(over)):.0f} %"
 
@@ -106,7 +124,11 @@ def test_the_sentences_are_the_summary_s() -> None:
         f"Gauntlet's own server {ms('own', 'h3')} and {ms('own', 'h2')} ms",
         f"{million[0]} and {million[1]} million instructions",
         f"over TLS and TCP ({attacker.pop()} ms)",
-        f"grows by {grown('h2'):.1f} MB at twice the capacity over TLS and TCP and by {grown('h3'):.0f} MB",
+        f"grows by {grown('h2'):.1f} MB at twice over TLS and TCP and by {grown('h3'):.0f} MB",
+        f"{dropped('nginx', 'h2')} packets to nginx found one over TLS and TCP and {dropped('nginx', 'h3')}",
+        f"where {dropped('own', 'h3')} packets found no room",
+        f"nginx computes {1e3 * flood('server_cpu_a_handshake_s', 'nginx', 'h3', 2.0):.1f} ms at twice",
+        f"RSA with 2,048 bits is {slower(2048, 'h2')} and {slower(2048, 'h3')} times",
         f"{kb('nginx', 'h1')} kB of nginx over HTTP/1.1 and {kb('nginx', 'h3')} kB over HTTP/3",
         f"of Gauntlet's own server {kb('own', 'h1')} and {kb('own', 'h3')} kB",
         f"clients of nginx wait {slow('h1')} over HTTP/1.1 and {slow('h3')} over HTTP/3",
@@ -119,6 +141,21 @@ def test_the_sentences_are_the_summary_s() -> None:
         assert sentence in PAGE, sentence
     assert served[1] == 1.0
     assert not attacker
+
+
+def test_a_level_is_a_multiple_of_the_unit_and_not_of_what_a_server_can_do() -> None:
+    manifest = json.loads((STUDY.summary / "manifest.json").read_text(encoding="utf-8"))
+    unit = manifest["benches"]["flood"]["machine"]["unit_per_s"]
+    assert f"A level of one is {unit:.0f} handshakes a second" in PAGE
+    for level in (0.5, 1.0, 1.5, 2.0):
+        assert flood("offered_per_s", "nginx", "h2", level) == pytest.approx(level * unit, rel=0.01)
+    full = {("nginx", "h2"): 1.5, ("nginx", "h3"): 1.0, ("own", "h3"): 1.5}
+    for (server, over), level in full.items():
+        assert flood("server_cpu_of_a_core", server, over, level) > 0.195
+        assert flood("server_cpu_of_a_core", server, over, level - 0.5) < 0.195
+    # All that is offered at the highest level comes to its end.
+    offered, completed = (flood(f"{it}_per_s", "own", "h2", 2.0) for it in ("offered", "completed"))
+    assert completed == pytest.approx(offered, rel=0.01)
 
 
 def test_a_bound_that_strangers_fill_shuts_out_everybody_and_retry_opens_it() -> None:
@@ -153,6 +190,19 @@ def test_who_withstands_what_is_the_summary_s() -> None:
     )
     caddy = fallen("caddy")
     assert len(caddy) == 9
+    served = [
+        100 * mean("weaknesses", "served_share", attack=it, server="caddy", over="h3")
+        for it in ("header-expansion", "path-challenge")
+    ]
+    assert f"(compressed headers {served[0]:.0f} %, path challenges {served[1]:.0f} % are)" in PAGE
+    costly = [
+        sum(
+            mean("weaknesses", f"{it}_growth_bytes", attack=attack, server="caddy", over="h3")
+            for it in ("process", "kernel")
+        )
+        for attack in ("cid-exhaustion", "coalesced-initials", "flood-initial")
+    ]
+    assert f"three cost {min(costly) / 1e6:.0f} to {max(costly) / 1e6:.0f} MB" in PAGE
     assert {"path-challenge", "cid-exhaustion", "header-expansion"} <= set(caddy)
     weakened = [it for it in table.to_pylist() if it["bound"] == "weakened"]
     assert {it["attack"] for it in weakened if it["holds"] > 0} == {"rapid-reset"}
