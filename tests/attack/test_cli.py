@@ -107,6 +107,7 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
     assert found["attacker"]["completed"] == 60
     assert found["curve"]["unserved"][-1] == 0.0
     assert len(found["curve_alone"]["time_s"]) == len(found["curve_alone"]["low"])
+    assert 0 < found["alone"]["connected_mean_s"] < found["alone"]["end_mean_s"]
 
 
 @two_cores

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from gauntlet.attack.loopback import free
 from gauntlet.attack.namespace import Namespace
 from gauntlet.attack.requests import OK, began_s, requests
 from gauntlet.attack.run import Client, Outcome, Run, Sample
+from gauntlet.attack.seconds import Second, seconds
 from gauntlet.attack.servers.contract import Launch, Wanted
 from gauntlet.attack.share import Share
 from gauntlet.attack.stage import Actor, Stage
@@ -136,15 +137,16 @@ class _Playing:
         spent_s = [self._samples[-1].cpu_s - self._samples[0].cpu_s, *map(_cpu_s, ours)]
         done, totals = client.last("done"), attacker.last("done") if attacker else None
         asked = requests(client.all("request"))
+        told = seconds(attacker.all("second")) if attacker else []
         return Outcome(
             run=self._run,
             requests=asked,
             client_began_s=began_s(client.all("request"), client.began_s),
             client_cpu_s=float(done["cpu_ns"]) * _NS if done else None,
             client_late_s=float(done.get("late_max_ns", 0)) * _NS if done else 0.0,
-            attack_began_s=_began_s(attacker) if attacker else None,
-            attack_ended_s=_ended_s(attacker, self._run) if attacker else None,
-            seconds=[it for it in attacker.said if it.kind == "second"] if attacker else [],
+            attack_began_s=_began_s(attacker, told) if attacker else None,
+            attack_ended_s=_ended_s(attacker, told, self._run) if attacker else None,
+            seconds=told,
             attacker=totals,
             samples=tuple(self._samples),
             counted=server.last("done") or {},
@@ -269,17 +271,16 @@ class _Playing:
         )
 
 
-def _began_s(attacker: Actor) -> float:
-    """When it began: a second before it told of the first one."""
-    first = next((it.at_s - 1 for it in attacker.said if it.kind == "second"), attacker.began_s)
-    return max(first, attacker.began_s)
+def _began_s(attacker: Actor, told: Sequence[Second]) -> float:
+    """When its first second began; one that told of none: when it was started."""
+    return told[0].began_s if told else attacker.began_s
 
 
-def _ended_s(attacker: Actor, run: Run) -> float:
-    """When it began nothing more: after its time, or when it said its last."""
+def _ended_s(attacker: Actor, told: Sequence[Second], run: Run) -> float:
+    """When it began nothing more: after its time, or at the end of the last second that it told of."""
     assert run.attack is not None
-    last_s = attacker.said[-1].at_s if attacker.said else attacker.began_s
-    return min(_began_s(attacker) + run.attack.seconds, last_s)
+    began_s = _began_s(attacker, told)
+    return min(began_s + run.attack.seconds, told[-1].ended_s if told else began_s)
 
 
 def _collected(actor: Actor) -> int:
