@@ -9,6 +9,7 @@ packet there it does on the core of its sender.
 import math
 import os
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gauntlet.attack import certificates, counters, namespace, programs, share, sockets
+from gauntlet.attack.callgrind import self_instructions
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.loopback import free
 from gauntlet.attack.namespace import Namespace
@@ -37,7 +39,7 @@ _PATIENCE_S = 20.0
 """Beyond what client and attacker are asked for; then they are ended."""
 _NS = 1e-9
 
-CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+CALLGRIND = ("valgrind", "--tool=callgrind")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,12 @@ def ready(of_a_core: float | None = share.OF_A_CORE) -> None:
     cores()
     if of_a_core is not None:
         share.check(of_a_core)
+
+
+def ready_to_count() -> None:
+    """Raise UserError when what counts instructions is not here."""
+    if shutil.which(CALLGRIND[0]) is None:
+        raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
 
 
 def play(run: Run, folder: Path | None = None) -> Outcome:
@@ -136,6 +144,7 @@ class _Playing:
             self._stage.end(it)
         spent_s = [self._samples[-1].cpu_s - self._samples[0].cpu_s, *map(_cpu_s, ours)]
         done, totals = client.last("done"), attacker.last("done") if attacker else None
+        counted = (server, client) if self._run.counted else ()
         asked = requests(client.all("request"))
         told = seconds(attacker.all("second")) if attacker else []
         return Outcome(
@@ -155,7 +164,8 @@ class _Playing:
             others_of_a_core=max(0.0, busy_s - math.fsum(spent_s)) / elapsed_s,
             retransmitted_segments=retransmitted,
             throttled=throttled,
-            instructions={it.name: _collected(it) for it in (server, client)} if self._run.counted else {},
+            instructions={it.name: _collected(it) for it in counted},
+            functions={it.name: self._functions(it.name) for it in counted},
             tcp=tcp,
         )
 
@@ -177,7 +187,7 @@ class _Playing:
         )
         server = self._stage.start(
             "server",
-            self._inside_of(self._counted(launch.command)),
+            self._inside_of(self._counted("server", launch.command)),
             cores={self._cores.server},
             share=self._share,
             inside=launch.inside,
@@ -214,11 +224,20 @@ class _Playing:
             *asked.more,
         ]  # fmt: skip
         return self._stage.start(
-            "client", self._inside_of(self._counted(command)), cores={self._cores.server}
+            "client", self._inside_of(self._counted("client", command)), cores={self._cores.server}
         )
 
-    def _counted(self, command: list[str]) -> list[str]:
-        return [*CALLGRIND, *command] if self._run.counted else command
+    def _counted(self, name: str, command: list[str]) -> list[str]:
+        if not self._run.counted:
+            return command
+        return [*CALLGRIND, f"--callgrind-out-file={self._of_functions(name)}", *command]
+
+    def _of_functions(self, name: str) -> Path:
+        return self._folder / f"{name}.callgrind"
+
+    def _functions(self, name: str) -> Mapping[str, int]:
+        with self._of_functions(name).open(encoding="utf-8", errors="replace") as lines:
+            return self_instructions(lines)
 
     def _inside_of(self, command: list[str]) -> list[str]:
         """The command in the run's own network namespace, where it has one."""

@@ -120,6 +120,8 @@ class Outcome:
     throttled: Throttled | None
     instructions: Mapping[str, int]
     """Of server and client, where they were counted."""
+    functions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The same by the functions that took them."""
     tcp: Mapping[str, int] = field(default_factory=dict)
     """What the kernel counted of TCP meanwhile, by its own names, where the run had a namespace of its own.
     """
