@@ -29,7 +29,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction handshake-bytes lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -42,6 +42,7 @@ help:
 	@echo "make bench   speed, as ratios to ns-3 and other peers in the same run; of the results and of ResTP's parts"
 	@echo "make agreement        the same runs on both grounds, compared (an idle machine; five minutes)"
 	@echo "make prediction       a processor in virtual time against a web server (an idle machine; 79 runs of 20 s)"
+	@echo "make handshake-bytes  padding and probes of a session over QUIC (tshark)"
 	@echo "make docs    the site, in build/site"
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
@@ -222,6 +223,9 @@ agreement: setup
 # cores that allows control groups with a quota (docs/decisions/0013-a-processor-in-virtual-time.md).
 prediction: setup
 	$(BIN)/python benchmarks/prediction.py
+
+handshake-bytes: setup
+	$(BIN)/python benchmarks/handshake_bytes.py
 
 soak:
 	cargo run --release --package restp-sim --example soak -- 10000000 7

@@ -52,8 +52,19 @@ def test_a_flood_is_offered_begun_and_completed(tmp_path: Path) -> None:
     assert found.attacker is not None
     assert found.attacker["offered"] == found.attacker["sent"] == 120
     assert found.counted["requests"] == 20 + found.attacker["completed"]
-    assert found.told("offered") == pytest.approx(40)
+    assert found.told("offered") == pytest.approx(40, rel=0.01)
     assert found.server_cpu_share is not None
+
+
+def test_what_comes_after_the_last_second_is_no_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attacker waits until the last of what it began has ended, and tells of that time, too."""
+    monkeypatch.setenv("FAKE_TAIL_S", "0.02")
+    found = arena.play(replace(attacked(), client_at_s=1.1), tmp_path)
+    assert gates.reasons(found) == []
+    assert [round(it.lasted_s, 1) for it in found.seconds] == [1.0, 1.0, 1.0, 0.0]
+    assert found.told("offered") == pytest.approx(40, rel=0.01)
 
 
 def test_work_of_the_server_for_a_connection_is_found_again(

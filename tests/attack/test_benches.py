@@ -73,6 +73,18 @@ def test_the_same_number_of_connections_is_held_over_each_protocol() -> None:
     assert all(protocols == {"h1", "h2", "h3"} for protocols in every.values())
 
 
+@pytest.mark.parametrize(
+    ("most", "why"), [(1, "1 of 500 connections were held"), (449, "449 of 500"), (450, "")]
+)
+def test_a_run_in_which_fewer_are_held_is_none_of_equally_many(most: int, why: str) -> None:
+    found = outcome(run("body-drip"), [0.01] * 10, attacker={"saturated": False, "held_max": most})
+    row = attack_common.sample(found, ("held",), attack_slow.lacks(found, 500))
+    assert row[INVALID] == float(bool(why))
+    assert why in row["why_invalid"]
+    assert row["held"] == (None if why else most)
+    assert attack_slow.lacks(outcome(run(None), [0.01] * 10), 0) == []
+
+
 @two_cores
 @pytest.mark.usefixtures("programs")
 def test_a_part_stays_and_a_run_becomes_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +190,12 @@ def recovering(*later: float | None) -> Any:
     delays = [0.01, 0.01, 0.01, None, None, *later]
     asked = run(seconds=2)
     return outcome(
-        asked, delays, attack_began_s=103.0, attack_ended_s=105.0, seconds=[], attacker={"saturated": False}
+        asked,
+        delays,
+        attack_began_s=103.0,
+        attack_ended_s=105.0,
+        seconds=[second(104.0, number=1), second(105.0, number=2)],
+        attacker={"saturated": False},
     )
 
 
@@ -325,6 +342,7 @@ def test_a_row_of_a_request_that_was_not_served_is_none_in_the_list() -> None:
     found = attack_common.sample(outcome(run(None), [0.1, None]), ("served_share",))
     assert found["delay_s"] == [0.1, None]
     assert found["outcome"] == ["ok", "timeout"]
+    assert (found["connected_s"], found["first_byte_s"]) == ([0.05, None], [pytest.approx(0.08), None])
     assert request(0.0, 0.1).outcome == "ok"
 
 
@@ -333,5 +351,6 @@ def test_what_an_attacker_told_each_second_is_kept() -> None:
     found = attack_common.sample(outcome(run(), [0.1] * 10, seconds=told_of), ("served_share",))
     each = {name: found[f"{name}_each_second"] for name in attack_common.EACH_SECOND}
     assert each == {"offered": [100, 100], "sent": [90, 100], "completed": [100, 40], "failed": [3, 0]}
+    assert found["lasted_s_each_second"] == [1.0, 1.0]
     part = attack_common._part(lambda _: found, {"over": "h3"}, 1, 10)
     assert part["failed_each_second"].to_pylist() == [[3, 0]]

@@ -2,14 +2,16 @@
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import click
 import pytest
 
-from gauntlet.attack import gates
+from gauntlet.attack import arena, functions, gates
 from gauntlet.attack.certificates import KEYS
+from gauntlet.attack.functions import Spent
 from gauntlet.attack.kinds import ATTACKS, PROTOCOLS
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
@@ -47,6 +49,37 @@ def test_options_offer_what_there_is() -> None:
         "certificate": set(KEYS),
         "defence": set(DEFENCES),
     }
+
+
+@two_cores
+@pytest.mark.usefixtures("programs")
+def test_instructions_are_shown_by_what_they_are_spent_on(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def counted(protocol: str, certificate: str) -> dict[str, Spent]:
+        assert certificate == "rsa-2048"
+        return {"server": Spent({"memcpy": 3e6 if protocol == "h3" else 1e6}), "client": Spent({"send": 7e3})}
+
+    monkeypatch.setattr(arena, "ready_to_count", lambda: None)
+    monkeypatch.setattr(functions, "handshake", counted)
+    words = ("attack", "instructions", "--certificate", "rsa-2048")
+    rows = [
+        line.split() for line in gauntlet(*words, "--protocol", "h2", "--protocol", "h3").stdout.splitlines()
+    ]
+    assert ["copies,", "allocation", "1,000", "3,000"] in rows
+    assert ["all", "7"] in [
+        line.split() for line in gauntlet(*words, "--protocol", "h1", "--of", "client").stdout.splitlines()
+    ]
+    found = json.loads(gauntlet(*words, "--json").stdout)
+    assert list(found) == ["h1", "h2", "h3"]
+    assert found["h3"]["server"]["groups"]["copies, allocation"] == 3e6
+
+
+def test_instructions_need_what_counts_them(
+    programs: Path, gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    refused(gauntlet("attack", "instructions"), 2, "valgrind is not installed")
 
 
 @pytest.mark.parametrize("listen", ["192.0.2.1:443", "10.0.0.1:443", "0.0.0.0:443", "localhost:443"])
@@ -107,6 +140,7 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
     assert found["attacker"]["completed"] == 60
     assert found["curve"]["unserved"][-1] == 0.0
     assert len(found["curve_alone"]["time_s"]) == len(found["curve_alone"]["low"])
+    assert 0 < found["alone"]["connected_mean_s"] < found["alone"]["end_mean_s"]
 
 
 @two_cores

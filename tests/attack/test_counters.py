@@ -1,8 +1,10 @@
 """What the kernel counts: sessions, memory and sockets, from its files and from its own mouth."""
 
 import socket
+import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -76,6 +78,52 @@ def test_sockets_of_a_port_are_counted_and_what_waits_in_them() -> None:
         full = sockets.of_port(port)
         assert full.queued_bytes >= idle.queued_bytes + 4 * 20_000
         assert full.bytes == full.queued_bytes + full.object_bytes
+
+
+class Heard:
+    """What tells of sockets, with how many bytes it told."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self.link = link
+        self.told_bytes = 0
+
+    def sendto(self, data: bytes, to: tuple[int, int]) -> int:
+        return self.link.sendto(data, to)
+
+    def recv(self, most: int) -> bytes:
+        data = self.link.recv(most)
+        self.told_bytes += len(data)
+        return data
+
+
+def test_the_kernel_leaves_out_the_sockets_of_other_ports() -> None:
+    """Beside the server after a flood there are tens of thousands, which nobody is to read."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        other = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=256))
+        for _ in range(200):
+            stack.enter_context(socket.create_connection(other.getsockname()))
+            stack.enter_context(other.accept()[0])
+        heard = Heard(stack.enter_context(sockets.link()))
+        found = sockets.of_port(int(listener.getsockname()[1]), over=cast("socket.socket", heard))
+    assert found.count == 1
+    assert heard.told_bytes < 2000
+
+
+def test_a_connection_that_is_over_and_waits_is_no_whole_socket(tmp_path: Path) -> None:
+    """Who closes first keeps it for a minute (TIME_WAIT); the kernel keeps less of it than of a socket."""
+    table = "TCP 10 20 2368 13 8 : tunables 0 0 0\ntw_sock_TCP 10 20 256 16 1 : tunables 0 0 0\n"
+    root = host.write(tmp_path, {"proc/slabinfo": table})
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(listener.getsockname()[1])
+        client = socket.create_connection(("127.0.0.1", port))
+        listener.accept()[0].close()
+        assert client.recv(1) == b""
+        client.close()
+        until_s = time.monotonic() + 5
+        while (found := sockets.of_port(port, root)).object_bytes > 2368 + 256 and time.monotonic() < until_s:
+            time.sleep(0.01)
+    assert (found.count, found.object_bytes) == (2, 2368 + 256)
 
 
 def test_packets_that_found_a_full_queue_are_counted() -> None:

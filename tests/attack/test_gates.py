@@ -7,10 +7,17 @@ import pytest
 
 from gauntlet.attack import gates, verdict
 from gauntlet.attack.measures import INVALID, NUMBERS, row
+from gauntlet.attack.seconds import Second, seconds
 from gauntlet.attack.verdict import BROKEN, HELD
+from gauntlet.errors import RunError
 from tests.attack.factory import MB, outcome, request, run, sample, second
 
 SERVED = [0.01] * 10
+
+
+def told(**counts: Any) -> list[Second]:
+    """The ten seconds of an attack; the second one has these counts."""
+    return [second(101.0 + at, **(counts if at == 1 else {})) for at in range(10)]
 
 
 def test_a_run_as_it_should_be_is_valid() -> None:
@@ -31,18 +38,22 @@ def test_a_run_as_it_should_be_is_valid() -> None:
             {"attacker": None, "complaints": ["attacker: 10.0.0.1 is refused"]},
             "attacker: 10.0.0.1 is refused",
         ),
-        ({"seconds": [second(101.0), second(102.0, sent=90)]}, "the attacker began 90 of 100 in one second"),
-        ({"seconds": [second(101.0), second(102.0, late_max_ns=300_000_000)]}, "something 0.30 s late"),
-        ({"seconds": [second(101.0), second(102.0, cpu_ns=950_000_000)]}, "took 95% of its core"),
+        ({"seconds": told(sent=90)}, "the attacker began 90 of 100 in one second"),
+        ({"seconds": told(late_max_ns=300_000_000)}, "something 0.30 s late"),
+        ({"seconds": told(cpu_ns=950_000_000)}, "took 95% of its core"),
+        ({"seconds": told()[:4] + told()[5:]}, "a second of the attacker's log is missing"),
+        ({"seconds": told()[1:]}, "a second of the attacker's log is missing"),
+        ({"seconds": told()[:-1]}, "the attacker told of 9.0 of 10 s"),
+        ({"seconds": told(offered=0, sent=0)}, "the attacker was to begin 100 a second and says 90.0"),
         ({"requests": [request(0.0, 0.1)]}, "the honest client told of 1 of 10 requests"),
         ({"client_cpu_s": 8.0}, "the honest client took 80% of its core"),
         ({"client_late_s": 0.25}, "the honest client began a request 0.25 s late"),
         ({"others_of_a_core": 0.6}, "something else on this machine took 60% of a core"),
         # Just beyond each bound.
-        ({"seconds": [second(101.0), second(102.0, sent=98)]}, "the attacker began 98 of 100 in one second"),
-        ({"seconds": [second(101.0), second(102.0, offered=2, sent=0)]}, "the attacker began 0 of 2"),
-        ({"seconds": [second(101.0), second(102.0, late_max_ns=110_000_000)]}, "something 0.11 s late"),
-        ({"seconds": [second(101.0), second(102.0, cpu_ns=910_000_000)]}, "took 91% of its core"),
+        ({"seconds": told(sent=98)}, "the attacker began 98 of 100 in one second"),
+        ({"seconds": told(offered=2, sent=0)}, "the attacker began 0 of 2"),
+        ({"seconds": told(late_max_ns=110_000_000)}, "something 0.11 s late"),
+        ({"seconds": told(cpu_ns=910_000_000)}, "took 91% of its core"),
         ({"client_cpu_s": 5.1}, "the honest client took 51% of its core"),
         ({"client_late_s": 0.11}, "the honest client began a request 0.11 s late"),
         ({"others_of_a_core": 0.26}, "something else on this machine took 26% of a core"),
@@ -60,19 +71,23 @@ def test_what_makes_a_run_invalid(changes: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     "seconds",
     [
-        [second(101.0, sent=10), second(102.0)],
-        [second(101.0), second(102.0, sent=40, by_outcome={"blocked": 60})],
-        [second(101.0), second(102.0, sent=99)],
-        # One start may fall into the next second.
-        [second(101.0), second(102.0, offered=2, sent=1)],
+        [second(101.0, sent=10), *told()[1:]],
+        told(sent=40, by_outcome={"blocked": 60}),
+        told(sent=99),
+        [*told(), second(110.01, lasted_s=0.01, number=11, offered=0, sent=0, cpu_ns=9_900_000)],
     ],
 )
 def test_the_first_second_and_what_the_server_left_no_room_for_are_no_fault(seconds: list[Any]) -> None:
     assert gates.reasons(outcome(run(), SERVED, seconds=seconds)) == []
 
 
+def test_one_start_may_fall_into_the_next_second() -> None:
+    seconds = told(offered=2, sent=1)
+    assert gates.reasons(outcome(run("header-drip"), SERVED, seconds=seconds)) == []
+
+
 def test_just_within_every_bound_a_run_is_valid() -> None:
-    seconds = [second(101.0), second(102.0, sent=99, late_max_ns=99_000_000, cpu_ns=890_000_000)]
+    seconds = told(sent=99, late_max_ns=99_000_000, cpu_ns=890_000_000)
     client = {"client_cpu_s": 4.9, "client_late_s": 0.09}
     found = outcome(run(), SERVED, seconds=seconds, others_of_a_core=0.24, **client)
     assert gates.reasons(found) == []
@@ -108,12 +123,12 @@ def test_memory_queues_and_bytes_are_told_apart() -> None:
         sample(105.0, 0.5, process=30 * MB, queued=4 * MB, dropped=12),
         sample(110.0, 1.0, process=20 * MB, queued=2 * MB, dropped=12),
     ]
-    told = {"sent": 99, "completed": 95, "bytes_out": 500, "bytes_in": 700}
+    counts = {"sent": 99, "completed": 95, "bytes_out": 500, "bytes_in": 700}
     found = outcome(
         run("header-drip"),
         SERVED,
         samples=samples,
-        seconds=[second(101.0 + at, **told) for at in range(10)],
+        seconds=[second(101.0 + at, **counts) for at in range(10)],
         attacker={"saturated": False, "held_max": 40, "bytes_out": 100, "bytes_in": 300},
         retransmitted_segments=6,
     )
@@ -134,6 +149,33 @@ _COUNTED = {
     "attacker_bytes_per_s": 500.0,
     "bytes_for_a_byte": 3.0,
 }
+
+
+def test_what_is_left_of_the_last_second_is_no_second() -> None:
+    """A client that begins late by more than the last starts take has the attacker's last line in what would
+    be its window by the second: in it nothing was to begin, and nothing of it may be in a mean.
+    """
+    rest = second(110.01, lasted_s=0.01, number=11, offered=0, sent=0, completed=1)
+    late = outcome(run(), SERVED, client_began_s=102.03, seconds=[*told(), rest])
+    short = replace(late, run=replace(late.run, client=replace(late.run.client, interval_s=0.75)))
+    assert short.window_s == pytest.approx((102.03, 109.53))
+    for name in ("offered", "sent", "completed"):
+        assert short.told(name) == pytest.approx(100.0)
+    assert gates.reasons(short) == []
+
+
+def test_a_last_line_in_the_window_counts_with_as_long_as_it_lasted() -> None:
+    ends = [*told()[:9], second(109.5, lasted_s=0.5, number=10, offered=50, completed=50)]
+    assert outcome(run(), SERVED, seconds=ends).told("offered") == pytest.approx(100.0)
+
+
+def test_seconds_have_their_time_from_the_attacker() -> None:
+    line = {"t": 3, "began_ns": 5_000_000_000, "ended_ns": 6_500_000_000, "offered": 7}
+    (found,) = seconds([line])
+    assert (found.number, found.began_s, found.lasted_s, found.middle_s) == (3, 5.0, 1.5, 5.75)
+    assert (found.count("offered"), found.count("sent")) == (7.0, 0.0)
+    with pytest.raises(RunError, match="is an older one: build it anew"):
+        seconds([{"t": 1, "offered": 7}])
 
 
 def test_refused_requests_are_told_from_those_that_ran_out_of_time() -> None:

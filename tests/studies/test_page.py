@@ -73,6 +73,42 @@ def test_the_page_begins_with_the_answer(made: tuple[Study, Summary, list[Judged
     assert "BBR keeps its throughput" not in answer, "it is no headline"
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_main_finding_of_which_nothing_was_played_says_so_once(
+    made: tuple[Study, Summary, list[Judged]], parts: int
+) -> None:
+    """Neither that none of its parts holds, nor a sentence that begins with its second half."""
+    study, found, judged = made
+    lacking = next(it for it in judged if it.claim.id == "sctp-on-other")
+    if parts > 1:
+        whole = replace(lacking.decision, what="", parts=(lacking.decision,) * parts)
+        lacking = replace(lacking, decision=whole)
+    words = Page(page.html(replace(study, headlines=("sctp-on-other",)), found, [lacking], ABOUT)).text
+    row = words[words.index("The main findings") : words.index("✓ reproduced, ✗ not reproduced")]
+    assert row.strip() == "The main findings ? SCTP is <slower> on the other line. not played"
+
+
+def test_a_main_finding_without_words_of_its_own_begins_with_its_parts(
+    made: tuple[Study, Summary, list[Judged]],
+) -> None:
+    study, found, judged = made
+    keeps = next(it for it in judged if it.claim.id == "bbr-keeps")
+    keeps = replace(keeps, decision=replace(keeps.decision, what="", parts=(keeps.decision,) * 2))
+    words = Page(page.html(replace(study, headlines=("bbr-keeps",)), found, [keeps], ABOUT)).text
+    assert re.search(r"\] 2 of 2 parts hold; holds: at least 0\.900", words)
+
+
+def test_without_an_experiment_nothing_is_said_of_runs(tmp_path: Path) -> None:
+    study = factory.study(tmp_path)
+    nothing = Summary(study.key, {}, tmp_path, {})
+    words = Page(page.html(study, nothing, judging.judge(study, nothing), ABOUT)).text
+    assert "Nothing that decides a claim was played." in words
+    assert "No experiment was played." in words
+    assert "Provenance not played" in words
+    for never in ("0 runs", "0 of 0", "of virtual time"):
+        assert never not in words
+
+
 def test_what_was_measured_names_both_sides_and_the_condition(
     made: tuple[Study, Summary, list[Judged]],
 ) -> None:

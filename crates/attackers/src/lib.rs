@@ -13,7 +13,7 @@
 //! |---|---|
 //! | [`attacks`] | the kinds, a file each |
 //! | [`guard`], [`caps`], [`sources`] | what may be attacked, how much, from which addresses |
-//! | [`pacing`], [`tally`], [`outcome`] | when starts happen, and what came of them |
+//! | [`pacing`], [`tally`], [`outcome`], [`clock`] | when starts happen, and what came of them |
 //! | [`tls`], [`tcp`], [`http`] | TLS over TCP, and the least of HTTP that is needed |
 //! | [`quic_wire`], [`quic`] | QUIC's packets and frames, and a client of our own on them |
 
@@ -21,6 +21,7 @@
 
 pub mod attacks;
 pub mod caps;
+pub mod clock;
 pub mod context;
 pub mod guard;
 pub mod http;

@@ -11,6 +11,7 @@ use nix::sys::time::TimeValLike;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::clock::Clock;
 use crate::outcome::Outcome;
 
 /// A start later than this makes the run invalid.
@@ -111,6 +112,7 @@ pub struct Tally {
     is_over: Cell<bool>,
     seconds: Cell<u64>,
     second_began: Cell<Instant>,
+    clock: Clock,
     cpu_at_second: Cell<Duration>,
     saturated: RefCell<Option<String>>,
     facts: RefCell<Map<String, Value>>,
@@ -129,6 +131,7 @@ impl Tally {
             is_over: Cell::new(false),
             seconds: Cell::new(0),
             second_began: Cell::new(now),
+            clock: Clock::new(),
             cpu_at_second: Cell::new(cpu_time()),
             saturated: RefCell::new(None),
             facts: RefCell::default(),
@@ -221,7 +224,8 @@ impl Tally {
         let mut counts = self.now.take();
         let cpu = cpu_time();
         counts.cpu_ns = cpu.saturating_sub(self.cpu_at_second.replace(cpu)).as_nanos() as u64;
-        let wall = now.saturating_duration_since(self.second_began.replace(now));
+        let began = self.second_began.replace(now);
+        let wall = now.saturating_duration_since(began);
         let number = self.seconds.get() + 1;
         self.seconds.set(number);
         // After the last start only what is under way is waited for.
@@ -233,6 +237,9 @@ impl Tally {
         self.all.borrow_mut().add(&counts);
         let mut line = json!(counts);
         line["t"] = number.into();
+        // The last line comes when the last start has ended, and may be of less than a second.
+        line["began_ns"] = self.clock.ns(began).into();
+        line["ended_ns"] = self.clock.ns(now).into();
         line["held"] = self.held.get().into();
         json!({ "second": line })
     }
@@ -349,6 +356,19 @@ mod tests {
         );
         assert_eq!((&done["saturated"], &done["factor"]), (&json!(false), &json!(2.5)));
         assert_eq!(done["by_outcome"], json!({"ok": 1, "timeout": 1}));
+    }
+
+    #[test]
+    fn lines_say_from_when_to_when_they_are() {
+        let start = Instant::now();
+        let tally = Tally::new(start);
+        tally.begin(start + SECOND);
+        let ends = [start + SECOND * 2, start + SECOND * 3, start + SECOND * 3 + Duration::from_millis(7)];
+        let lines = ends.map(|end| tally.second(end)["second"].take());
+        let ns = |line: &Value, name: &str| line[name].as_u64().unwrap();
+        let lasted = lines.each_ref().map(|line| ns(line, "ended_ns") - ns(line, "began_ns"));
+        assert_eq!(lasted, [1_000_000_000, 1_000_000_000, 7_000_000]);
+        assert!(lines.windows(2).all(|two| ns(&two[0], "ended_ns") == ns(&two[1], "began_ns")));
     }
 
     #[test]

@@ -15,9 +15,9 @@
 //! | | |
 //! |---|---|
 //! | TLS | rustls with ring: TLS 1.3, AES-128-GCM, X25519, the same certificate; tickets and early data by the same store |
-//! | answers | the same octets ([`site`]) with the same header fields: a type and a length, no date |
+//! | answers | the same octets ([`site`]) with the same header fields: a type and a length, no date; to a POST when its body is whole |
 //! | requests | the same header fields; one a connection unless more are asked for; the client closes when it has its answer |
-//! | limits | one set ([`limits`]), with one watch over HTTP, whatever carries it: handshakes in flight, connections, time for the handshake, for a head, without progress, requests that were given up |
+//! | limits | one set ([`limits`]), with one watch over HTTP, whatever carries it: handshakes in flight, connections, time for the handshake, for a head, for a body, without progress, requests that were given up |
 //! | buffers | an answer has at most 128 KiB waiting; a server takes 64 KiB before it reads; a client's windows are 1 MiB in HTTP/2 and QUIC |
 //! | congestion control | CUBIC, where the kernel allows it (the first line says so) |
 //! | process | one thread, one tokio runtime, one listener, one counting allocator |
@@ -36,7 +36,7 @@
 //! | early data | answered when the handshake is over: rustls keeps it until then | answered at once |
 //! | octets counted | TLS records, without TCP's and IP's headers, acknowledgements and retransmissions | whole UDP datagrams without UDP's and IP's headers: acknowledgements, retransmissions and padding too |
 //! | before the address is validated | the kernel answers with one packet | three times what came, of which quinn lets the last datagram be whole: less than four times |
-//! | limit of the head's size | hyper answers 431 | h3 answers 431; a stream that carries more ends the connection |
+//! | limit of the head's size | hyper answers 431 | h3 answers 431; a stream that carries more than head and body may ends the connection |
 //! | HTTP/1.1 | one request at a time | |
 //!
 //! The size of a client's window over HTTP/1.1 is the kernel's (`net.ipv4.tcp_rmem`).

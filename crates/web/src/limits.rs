@@ -68,12 +68,14 @@ pub struct Limits {
     /// From the end of the handshake to the end of the first request's head; over HTTP/3, from the first octets of any
     /// request to the end of its head.
     pub header_timeout: Option<Duration>,
-    /// Without a request that begins and without a piece of an answer that the connection takes.
+    /// From the end of a request's head to the end of its body.
+    pub body_timeout: Option<Duration>,
+    /// Without a request that begins, a piece of a body that comes, or one of an answer that the connection takes.
     pub idle_timeout: Option<Duration>,
 
     /// The head of a request, its names and values without compression.
     pub header_octets: u32,
-    /// The body of a request. Nothing here takes one: it is answered without being read.
+    /// The body of a request that brings one (POST), which is kept until it is whole.
     pub body_octets: u64,
     /// Requests of a connection that its client gave up before the answer was handed over.
     pub cancelled_requests: u64,
@@ -118,9 +120,10 @@ impl Default for Limits {
             streams: 100,
             handshake_timeout: Some(Duration::from_secs(10)),
             header_timeout: Some(Duration::from_secs(10)),
+            body_timeout: Some(Duration::from_secs(10)),
             idle_timeout: Some(Duration::from_secs(30)),
             header_octets: 16 << 10,
-            body_octets: 0,
+            body_octets: 16 << 10,
             cancelled_requests: 200,
             pending_resets: 20,
             control_octets: 64 << 10,
@@ -145,7 +148,8 @@ impl Limits {
     /// When QUIC itself takes a silent connection for dead: later than every time-out of the server, which counts what
     /// it ends.
     pub fn quic_idle_timeout(&self) -> Option<Duration> {
-        let longest = self.handshake_timeout?.max(self.header_timeout?).max(self.idle_timeout?);
+        let times = [self.handshake_timeout?, self.header_timeout?, self.body_timeout?, self.idle_timeout?];
+        let longest = times.into_iter().max()?;
         Some(longest + Duration::from_secs(1))
     }
 
@@ -168,6 +172,8 @@ pub enum Limit {
     HandshakeTimeout,
     /// The head of a request took too long.
     HeaderTimeout,
+    /// The body of a request took too long.
+    BodyTimeout,
     /// Nothing went on.
     IdleTimeout,
     /// Too many requests were given up.
@@ -176,11 +182,12 @@ pub enum Limit {
 
 impl Limit {
     /// All of them, in their order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Connections,
         Self::HandshakesInFlight,
         Self::HandshakeTimeout,
         Self::HeaderTimeout,
+        Self::BodyTimeout,
         Self::IdleTimeout,
         Self::CancelledRequests,
     ];
@@ -208,7 +215,8 @@ mod tests {
     fn quic_outlives_every_timeout_of_the_server() {
         let limits = Limits::default();
         let quic = limits.quic_idle_timeout().expect("all time-outs are set");
-        for own in [limits.handshake_timeout, limits.header_timeout, limits.idle_timeout] {
+        for own in [limits.handshake_timeout, limits.header_timeout, limits.body_timeout, limits.idle_timeout]
+        {
             assert!(quic > own.expect("it is set"));
         }
         assert_eq!(Limits { idle_timeout: None, ..limits }.quic_idle_timeout(), None);

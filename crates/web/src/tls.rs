@@ -16,7 +16,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, StoresServerSessions};
 use rustls::version::TLS13;
-use rustls::{ClientConfig, NamedGroup, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, KeyLogFile, NamedGroup, RootCertStore, ServerConfig};
 use tokio::sync::watch;
 
 use crate::Refusal;
@@ -156,6 +156,8 @@ impl ClientTls<'_> {
             .with_no_client_auth();
         config.alpn_protocols = vec![protocol.alpn().to_vec()];
         config.enable_early_data = self.early_data;
+        // Keys go to the file that SSLKEYLOGFILE names, as those of browsers do, for whoever reads a capture.
+        config.key_log = Arc::new(KeyLogFile::new());
         let tickets = Arc::new(Tickets::default());
         config.resumption = match self.resume || self.early_data {
             true => Resumption::store(Arc::clone(&tickets) as Arc<dyn ClientSessionStore>),

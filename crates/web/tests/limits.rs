@@ -366,7 +366,7 @@ async fn what_comes_over_a_stream_of_http_3_is_little_whatever_length_was_stated
 }
 
 #[tokio::test]
-async fn a_body_is_not_read() {
+async fn what_a_get_brings_is_not_read() {
     for protocol in TCP {
         let server = Server::start("body", protocol, &[]);
         let mut stream = server.tcp().await;
@@ -389,4 +389,62 @@ async fn a_body_is_not_read() {
     let (_endpoint, connection) = server.quic().await;
     let (_unfinished, mut receive) = h3_ask(&connection, &h3_get("/", 0)).await;
     assert!(receive.read_to_end(10_000).await.expect("an answer").len() > 1000);
+}
+
+/// The words of a POST over HTTP/1.1 that says it has so many octets.
+fn h1_post(octets: u32) -> Vec<u8> {
+    format!("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: {octets}\r\n\r\n").into_bytes()
+}
+
+#[tokio::test]
+async fn a_post_is_answered_when_its_body_is_whole() {
+    let mut server = Server::start("post", Protocol::H1, &[]);
+    let mut stream = server.tcp().await;
+    stream.write_all(&[&h1_post(2)[..], b"a"].concat()).await.expect("the server reads");
+    server.until("the head", |now| now["requests"] == 1);
+    assert_eq!(server.now()["requests_answered"], 0);
+    stream.write_all(b"b").await.expect("the server reads");
+    let mut answer = [0; 15];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    server.until("the answer", |now| now["requests_answered"] == 1);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_long_by_its_head_is_refused_at_once() {
+    let server = Server::start("long-body", Protocol::H1, &[]);
+    let mut stream = server.tcp().await;
+    stream.write_all(&h1_post(1 << 20)).await.expect("the server reads");
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_long_without_saying_so_is_refused_over_http2() {
+    let server = Server::start("long-body", Protocol::H2, &[]);
+    let (client, connection) = h2::client::handshake(server.tcp().await).await.expect("it agrees");
+    tokio::spawn(async move { drop(connection.await) });
+    let mut client = client.ready().await.expect("it is open");
+    let request = Request::post(format!("https://{SERVER_NAME}/")).body(()).expect("a sound request");
+    let (answer, mut body) = client.send_request(request, false).expect("it is open");
+    body.send_data(Bytes::from(vec![0; 20_000]), false).expect("it is open");
+    assert_eq!(answer.await.expect("an answer").status().as_u16(), 413);
+}
+
+/// A body of which an octet comes every 20 ms.
+const DRIPS: &str = "--variant body-drip --interval-ms 20";
+
+/// Each is as slow as it may be and is in its request, so that only the time for bodies is left to end it.
+#[tokio::test]
+async fn bodies_in_drops_have_so_long_over_each_protocol() {
+    for protocol in Protocol::ALL {
+        let mut server = Server::start("body-time", protocol, &["--body-timeout-ms", "300"]);
+        let over = protocol.name();
+        let words = format!("slow --protocol {over} --held 5 --rate 50 --seconds 1 {DRIPS}");
+        let done = server.attacked(&words).await;
+        assert!(done["sent"].as_u64().expect("a number") > 10, "{done}");
+        let now = server.until("their ends", |now| now["connections_open"] == 0);
+        assert!(now["refused"]["body_timeout"].as_u64().expect("a number") >= 5, "{now}");
+    }
 }

@@ -65,11 +65,24 @@ async fn no_idle_timeout() {
 }
 
 #[tokio::test]
-async fn keeps_bodies() {
-    let mut server = weak("keeps-bodies", Protocol::H1, &["--idle-timeout-ms", "500"]);
+async fn no_body_timeout() {
+    let mut server = weak("no-body-timeout", Protocol::H1, &["--body-timeout-ms", "50"]);
+    let mut stream = server.tcp().await;
+    stream
+        .write_all(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\na")
+        .await
+        .expect("the server reads");
+    still_open(&mut server).await;
+    still_open_with_a_request(&mut server);
+}
+
+#[tokio::test]
+async fn unbounded_bodies() {
+    let options = ["--idle-timeout-ms", "500", "--body-timeout-ms", "60000"];
+    let mut server = weak("unbounded-bodies", Protocol::H1, &options);
     let before = heap(&server.now());
     let mut stream = server.tcp().await;
-    let head = b"GET / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n";
+    let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n";
     stream.write_all(head).await.expect("the server reads");
     stream.write_all(&vec![b'a'; 5_000_000]).await.expect("the server reads");
     stream.flush().await.expect("the server reads");
@@ -175,5 +188,5 @@ fn a_weakness_that_there_is_not_is_refused_with_those_that_there_are() {
     let output =
         common::server_command(Protocol::H1, &folder, &options).output().expect("the program starts");
     let said = String::from_utf8(output.stderr).expect("text");
-    assert!(said.contains("no weakness `none`") && said.contains("keeps-bodies"), "{said}");
+    assert!(said.contains("no weakness `none`") && said.contains("unbounded-bodies"), "{said}");
 }

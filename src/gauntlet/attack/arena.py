@@ -9,19 +9,22 @@ packet there it does on the core of its sender.
 import math
 import os
 import re
+import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from gauntlet.attack import certificates, counters, namespace, programs, share, sockets
+from gauntlet.attack.callgrind import self_instructions
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.loopback import free
 from gauntlet.attack.namespace import Namespace
 from gauntlet.attack.requests import OK, began_s, requests
 from gauntlet.attack.run import Client, Outcome, Run, Sample
+from gauntlet.attack.seconds import Second, seconds
 from gauntlet.attack.servers.contract import Launch, Wanted
 from gauntlet.attack.share import Share
 from gauntlet.attack.stage import Actor, Stage
@@ -36,7 +39,7 @@ _PATIENCE_S = 20.0
 """Beyond what client and attacker are asked for; then they are ended."""
 _NS = 1e-9
 
-CALLGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
+CALLGRIND = ("valgrind", "--tool=callgrind")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,12 @@ def ready(of_a_core: float | None = share.OF_A_CORE) -> None:
     cores()
     if of_a_core is not None:
         share.check(of_a_core)
+
+
+def ready_to_count() -> None:
+    """Raise UserError when what counts instructions is not here."""
+    if shutil.which(CALLGRIND[0]) is None:
+        raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
 
 
 def play(run: Run, folder: Path | None = None) -> Outcome:
@@ -135,16 +144,18 @@ class _Playing:
             self._stage.end(it)
         spent_s = [self._samples[-1].cpu_s - self._samples[0].cpu_s, *map(_cpu_s, ours)]
         done, totals = client.last("done"), attacker.last("done") if attacker else None
+        counted = (server, client) if self._run.counted else ()
         asked = requests(client.all("request"))
+        told = seconds(attacker.all("second")) if attacker else []
         return Outcome(
             run=self._run,
             requests=asked,
             client_began_s=began_s(client.all("request"), client.began_s),
             client_cpu_s=float(done["cpu_ns"]) * _NS if done else None,
             client_late_s=float(done.get("late_max_ns", 0)) * _NS if done else 0.0,
-            attack_began_s=_began_s(attacker) if attacker else None,
-            attack_ended_s=_ended_s(attacker, self._run) if attacker else None,
-            seconds=[it for it in attacker.said if it.kind == "second"] if attacker else [],
+            attack_began_s=_began_s(attacker, told) if attacker else None,
+            attack_ended_s=_ended_s(attacker, told, self._run) if attacker else None,
+            seconds=told,
             attacker=totals,
             samples=tuple(self._samples),
             counted=server.last("done") or {},
@@ -153,7 +164,8 @@ class _Playing:
             others_of_a_core=max(0.0, busy_s - math.fsum(spent_s)) / elapsed_s,
             retransmitted_segments=retransmitted,
             throttled=throttled,
-            instructions={it.name: _collected(it) for it in (server, client)} if self._run.counted else {},
+            instructions={it.name: _collected(it) for it in counted},
+            functions={it.name: self._functions(it.name) for it in counted},
             tcp=tcp,
         )
 
@@ -175,7 +187,7 @@ class _Playing:
         )
         server = self._stage.start(
             "server",
-            self._inside_of(self._counted(launch.command)),
+            self._inside_of(self._counted("server", launch.command)),
             cores={self._cores.server},
             share=self._share,
             inside=launch.inside,
@@ -212,11 +224,20 @@ class _Playing:
             *asked.more,
         ]  # fmt: skip
         return self._stage.start(
-            "client", self._inside_of(self._counted(command)), cores={self._cores.server}
+            "client", self._inside_of(self._counted("client", command)), cores={self._cores.server}
         )
 
-    def _counted(self, command: list[str]) -> list[str]:
-        return [*CALLGRIND, *command] if self._run.counted else command
+    def _counted(self, name: str, command: list[str]) -> list[str]:
+        if not self._run.counted:
+            return command
+        return [*CALLGRIND, f"--callgrind-out-file={self._of_functions(name)}", *command]
+
+    def _of_functions(self, name: str) -> Path:
+        return self._folder / f"{name}.callgrind"
+
+    def _functions(self, name: str) -> Mapping[str, int]:
+        with self._of_functions(name).open(encoding="utf-8", errors="replace") as lines:
+            return self_instructions(lines)
 
     def _inside_of(self, command: list[str]) -> list[str]:
         """The command in the run's own network namespace, where it has one."""
@@ -269,17 +290,16 @@ class _Playing:
         )
 
 
-def _began_s(attacker: Actor) -> float:
-    """When it began: a second before it told of the first one."""
-    first = next((it.at_s - 1 for it in attacker.said if it.kind == "second"), attacker.began_s)
-    return max(first, attacker.began_s)
+def _began_s(attacker: Actor, told: Sequence[Second]) -> float:
+    """When its first second began; one that told of none: when it was started."""
+    return told[0].began_s if told else attacker.began_s
 
 
-def _ended_s(attacker: Actor, run: Run) -> float:
-    """When it began nothing more: after its time, or when it said its last."""
+def _ended_s(attacker: Actor, told: Sequence[Second], run: Run) -> float:
+    """When it began nothing more: after its time, or at the end of the last second that it told of."""
     assert run.attack is not None
-    last_s = attacker.said[-1].at_s if attacker.said else attacker.began_s
-    return min(_began_s(attacker) + run.attack.seconds, last_s)
+    began_s = _began_s(attacker, told)
+    return min(began_s + run.attack.seconds, told[-1].ended_s if told else began_s)
 
 
 def _collected(actor: Actor) -> int:

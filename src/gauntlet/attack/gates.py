@@ -5,13 +5,20 @@ in which the honest client was too slow itself, and one beside which the machine
 `invalid`, with the reason, and have no number.
 """
 
+import itertools
 from collections.abc import Iterator
 
 from gauntlet.attack import namespace
+from gauntlet.attack.kinds import RATE
 from gauntlet.attack.run import Outcome
+from gauntlet.attack.seconds import lacking
 
 SENT = 0.99
 """Of what was offered in each second at least so much has to have begun; the first second is its start."""
+OFFERED = 0.02
+"""By so much of what was asked for may differ what the attacker says that it was to begin a second, or by two
+beginnings: one that falls to this side or that of either end of the window.
+"""
 LATE_S = 0.1
 """No start may come later than this after its time."""
 OF_A_CORE = 0.9
@@ -48,25 +55,36 @@ def _of_the_attacker(outcome: Outcome) -> Iterator[str]:
     if totals.get("sent") == 0:
         yield "the attacker began nothing: the server took none of its connections"
         return
-    yield from _of_its_seconds(outcome)
+    yield from itertools.islice(itertools.chain(_of_its_seconds(outcome), _of_its_log(outcome)), 1)
 
 
 def _of_its_seconds(outcome: Outcome) -> Iterator[str]:
-    """What an attacker says of itself, held against what it told each second; the first reason alone."""
-    for said in outcome.seconds[1:]:
-        offered = float(said.content.get("offered", 0))
+    """What an attacker says of itself, held against what it told each second."""
+    for second in outcome.seconds[1:]:
+        offered = second.count("offered")
         # What the server left no room for is its answer.
-        blocked = said.content.get("by_outcome", {}).get("blocked", 0)
-        made = float(said.content.get("sent", 0)) + float(blocked)
+        made = second.count("sent") + float(second.counts.get("by_outcome", {}).get("blocked", 0))
         if made < min(SENT * offered, offered - 1):
             yield f"the attacker began {made:.0f} of {offered:.0f} in one second"
-            return
-        if (late_s := float(said.content.get("late_max_ns", 0)) * _NS) > LATE_S:
+        if (late_s := second.count("late_max_ns") * _NS) > LATE_S:
             yield f"the attacker began something {late_s:.2f} s late"
-            return
-        if (spent := float(said.content.get("cpu_ns", 0)) * _NS) > OF_A_CORE:
-            yield f"the attacker took {spent:.0%} of its core"
-            return
+        # After the last start only what is under way is waited for.
+        if offered and (share := second.count("cpu_ns") * _NS / second.lasted_s) > OF_A_CORE:
+            yield f"the attacker took {share:.0%} of its core"
+
+
+def _of_its_log(outcome: Outcome) -> Iterator[str]:
+    """Whether all seconds are there, and what they say of the window is what was asked for."""
+    attack = outcome.run.attack
+    assert attack is not None
+    if lacks := lacking(outcome.seconds, attack.seconds):
+        yield lacks
+    offered = outcome.told("offered")
+    if attack.kind.dose != RATE or offered is None:
+        return
+    first, last = outcome.window_s
+    if abs(offered - attack.dose) > max(OFFERED * attack.dose, 2 / (last - first)):
+        yield f"the attacker was to begin {attack.dose:g} a second and says {offered:.1f}"
 
 
 def _of_the_client(outcome: Outcome) -> Iterator[str]:

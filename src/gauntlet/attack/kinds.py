@@ -119,7 +119,7 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "body-drip", "Requests whose body comes byte by byte and never ends.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip",
-        weakness="keeps-bodies+no-idle-timeout", timed=True,
+        weakness="no-body-timeout+no-idle-timeout", timed=True,
     ),
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,

@@ -8,7 +8,7 @@ from typing import Any
 from gauntlet.attack import arena, namespace, unattacked, verdict
 from gauntlet.attack.kinds import HELD, Kind
 from gauntlet.attack.measures import NUMBERS
-from gauntlet.attack.requests import delays, failed_share, served_share
+from gauntlet.attack.requests import delays, failed_share, served_share, steps_of_served_s
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.verdict import Verdict
 from gauntlet.errors import UserError
@@ -164,6 +164,7 @@ def _numbers(outcome: Outcome) -> Mapping[str, Any]:
         "requests": len(of),
         "served_share": served_share(of),
         "failed_share": failed_share(of),
+        **steps_of_served_s(of),
         **{name: NUMBERS[name][1](outcome) for name in _SHOWN},
         "others_of_a_core": outcome.others_of_a_core,
     }

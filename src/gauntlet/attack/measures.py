@@ -1,6 +1,6 @@
 """The numbers of a run, each with its unit and what it is; and the row of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -188,9 +188,11 @@ def kpis(*names: str) -> tuple[Kpi, ...]:
     return (*(NUMBERS[name][0] for name in names), INVALID_RUN)
 
 
-def row(outcome: Outcome, names: tuple[str, ...]) -> dict[str, Any]:
-    """The numbers of a run by their names; all of them none where the run is invalid, with the reasons."""
-    reasons = gates.reasons(outcome)
+def row(outcome: Outcome, names: tuple[str, ...], lacks: Sequence[str] = ()) -> dict[str, Any]:
+    """The numbers of a run by their names; all of them none where the run is invalid, with the reasons:
+    those of the gates, and what it `lacks` besides of what is asked of it.
+    """
+    reasons = [*gates.reasons(outcome), *lacks]
     numbers = {name: None if reasons else NUMBERS[name][1](outcome) for name in names}
     return {**numbers, INVALID: float(bool(reasons)), "why_invalid": "; ".join(reasons)}
 

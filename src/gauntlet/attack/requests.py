@@ -1,6 +1,6 @@
 """What an honest client asked for and got: one request a line of gauntlet-web-client."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ class Request:
     """None: it was not served."""
     connected_s: float | None
     """How long the handshake took; None where there was none, or it did not end."""
+    first_byte_s: float | None
+    """Until the head of the answer was there; None where it did not come."""
     outcome: str
     """`ok`, or what happened instead."""
     bytes: int
@@ -46,11 +48,16 @@ def _due_ns(line: Mapping[str, Any]) -> int:
 def _request(line: Mapping[str, Any], first_ns: int) -> Request:
     began_ns = _due_ns(line)
     ok = line["outcome"] == OK
-    connected_ns = line.get("connected_ns")
+
+    def since(name: str) -> float | None:
+        at_ns = line.get(name)
+        return None if at_ns is None else (at_ns - began_ns) * _NS
+
     return Request(
         began_s=(began_ns - first_ns) * _NS,
         took_s=(line["end_ns"] - began_ns) * _NS if ok else None,
-        connected_s=None if connected_ns is None else (connected_ns - began_ns) * _NS,
+        connected_s=since("connected_ns"),
+        first_byte_s=since("first_byte_ns"),
         outcome=str(line["outcome"]),
         bytes=int(line.get("bytes") or 0),
     )
@@ -73,5 +80,21 @@ def failed_share(of: Sequence[Request]) -> float:
 
 def mean_of_served_s(of: Sequence[Request]) -> float | None:
     """The mean over those that were served alone, as the study (key ATTACK) takes it; None of none."""
-    took = [it.took_s for it in of if it.took_s is not None]
-    return sum(took) / len(took) if took else None
+    return _mean(it.took_s for it in of)
+
+
+def steps_of_served_s(of: Sequence[Request]) -> dict[str, float | None]:
+    """Means over those that were served of how long each took to the end of its handshake, to the head of its
+    answer and to its end. With 0-RTT a request has no first.
+    """
+    served = [it for it in of if it.took_s is not None]
+    return {
+        "connected_mean_s": _mean(it.connected_s for it in served),
+        "first_byte_mean_s": _mean(it.first_byte_s for it in served),
+        "end_mean_s": _mean(it.took_s for it in served),
+    }
+
+
+def _mean(times_s: Iterable[float | None]) -> float | None:
+    found = [it for it in times_s if it is not None]
+    return sum(found) / len(found) if found else None

@@ -8,10 +8,10 @@ from gauntlet.attack.counters import Memory
 from gauntlet.attack.kinds import FLOOD, Kind
 from gauntlet.attack.loopback import Address
 from gauntlet.attack.requests import Request
+from gauntlet.attack.seconds import Second, per_s
 from gauntlet.attack.servers.contract import OFF, Server
 from gauntlet.attack.share import OF_A_CORE, Throttled
 from gauntlet.attack.sockets import Sockets
-from gauntlet.attack.stage import Said
 
 _NS = 1e-9
 
@@ -102,8 +102,8 @@ class Outcome:
     """How much later than it was to a request began at most."""
     attack_began_s: float | None
     attack_ended_s: float | None
-    seconds: Sequence[Said]
-    """What the attacker told each second."""
+    seconds: Sequence[Second]
+    """What the attacker told, line by line."""
     attacker: Mapping[str, Any] | None
     """Its totals; None where there was no attack or it did not come to its end."""
     samples: Sequence[Sample]
@@ -120,6 +120,8 @@ class Outcome:
     throttled: Throttled | None
     instructions: Mapping[str, int]
     """Of server and client, where they were counted."""
+    functions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The same by the functions that took them."""
     tcp: Mapping[str, int] = field(default_factory=dict)
     """What the kernel counted of TCP meanwhile, by its own names, where the run had a namespace of its own.
     """
@@ -153,9 +155,7 @@ class Outcome:
     def told(self, name: str) -> float | None:
         """What the attacker told of in the seconds of the window, a second; None where it told of none."""
         first, last = self.window_s
-        # A second is told of when it is over; it counts where its middle lies.
-        inside = [it.content for it in self.seconds if first <= it.at_s - 0.5 <= last]
-        return sum(float(it.get(name, 0)) for it in inside) / len(inside) if inside else None
+        return per_s([it for it in self.seconds if first <= it.middle_s <= last], name)
 
     @property
     def served_per_s(self) -> float:

@@ -31,8 +31,6 @@ _LISTEN_S = 0.05
 class Said:
     """One line that a process told."""
 
-    at_s: float
-    """When it was heard, by the monotonic clock."""
     kind: str
     content: Mapping[str, Any]
 
@@ -79,7 +77,7 @@ class Actor:
         told = [line.strip() for line in lines if line.strip()]
         return told[-1].rstrip(".") if told else f"it ended with code {self.process.poll()} and no word"
 
-    def hear(self, block: bytes, now_s: float) -> None:
+    def hear(self, block: bytes) -> None:
         """Take in what it printed; lines that are no JSON object with one key are for people."""
         *whole, self.pending = (self.pending + block).split(b"\n")
         for line in whole:
@@ -90,7 +88,7 @@ class Actor:
             if isinstance(told, dict) and len(told) == 1:
                 ((kind, content),) = told.items()
                 if isinstance(content, dict):
-                    self.said.append(Said(now_s, kind, content))
+                    self.said.append(Said(kind, content))
 
 
 class Stage:
@@ -169,7 +167,7 @@ class Stage:
             block = os.read(key.fd, _BLOCK_BYTES)
             actor: Actor = key.data
             if block:
-                actor.hear(block, time.monotonic())
+                actor.hear(block)
             else:
                 self._selector.unregister(key.fileobj)
 
@@ -196,7 +194,7 @@ class Stage:
         if stdout in (key.fileobj for key in self._selector.get_map().values()):
             self._selector.unregister(stdout)
         while block := os.read(stdout.fileno(), _BLOCK_BYTES):
-            actor.hear(block, time.monotonic())
+            actor.hear(block)
         stdout.close()
 
     @staticmethod

@@ -1,7 +1,10 @@
 """What came of attacks, for a terminal: a block for each, since a table would be cut where it is narrow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from rich.table import Table
+
+from gauntlet.attack.functions import GROUPS, REST, Spent
 from gauntlet.attack.laboratory import Found
 from gauntlet.attack.requests import delays, served_share
 from gauntlet.attack.run import Outcome
@@ -18,6 +21,18 @@ def lines(found: Found) -> Iterator[str]:
         return
     for head, words in _told(found):
         yield f"  {head:<16} {words}"
+
+
+def spent(who: str, by_protocol: Mapping[str, Spent]) -> Table:
+    """What a handshake's instructions are spent on, a column for each protocol, in thousands."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column(f"{who}, thousand instructions")
+    for protocol in by_protocol:
+        table.add_column(protocol, justify="right", no_wrap=True)
+    for group in (*GROUPS, REST):
+        table.add_row(group, *(f"{it.groups[group] / 1e3:,.0f}" for it in by_protocol.values()))
+    table.add_row("all", *(f"{it.whole / 1e3:,.0f}" for it in by_protocol.values()))
+    return table
 
 
 def _told(found: Found) -> Iterator[tuple[str, str]]:

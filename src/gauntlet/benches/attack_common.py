@@ -54,13 +54,16 @@ EACH_SECOND = ("offered", "sent", "completed", "failed")
 """What an attacker tells each second, and is kept second by second."""
 
 LISTS = {
+    "connected_s": pa.float64(),
+    "first_byte_s": pa.float64(),
     "delay_s": pa.float64(),
     "began_s": pa.float64(),
     "outcome": pa.string(),
     **{f"{name}_each_second": pa.int64() for name in EACH_SECOND},
+    "lasted_s_each_second": pa.float64(),
 }
-"""Columns of a run's row that have a value for each honest request, or for each second of the attacker; they
-stay in `raw`.
+"""Columns of a run's row that have a value for each honest request, or for each second of the attacker, of
+which the last may be of less; they stay in `raw`.
 """
 
 
@@ -117,17 +120,17 @@ def certificates_folder() -> Path:
     return cache_folder() / "attack-certificates"
 
 
-def sample(outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
-    """The row of a run, with its honest requests and the attacker's seconds as lists."""
+def sample(outcome: Outcome, names: Sequence[str], lacks: Sequence[str] = ()) -> dict[str, Any]:
+    """The row of a run (`row`), with its honest requests and the attacker's seconds as lists."""
     return {
-        **row(outcome, tuple(names)),
+        **row(outcome, tuple(names), lacks),
+        "connected_s": [it.connected_s for it in outcome.requests],
+        "first_byte_s": [it.first_byte_s for it in outcome.requests],
         "delay_s": [it.took_s for it in outcome.requests],
         "began_s": [it.began_s for it in outcome.requests],
         "outcome": [it.outcome for it in outcome.requests],
-        **{
-            f"{name}_each_second": [int(it.content.get(name, 0)) for it in outcome.seconds]
-            for name in EACH_SECOND
-        },
+        **{f"{name}_each_second": [int(it.count(name)) for it in outcome.seconds] for name in EACH_SECOND},
+        "lasted_s_each_second": [it.lasted_s for it in outcome.seconds],
     }
 
 

@@ -4,7 +4,6 @@ by the server's certificate, Retry, tickets and 0-RTT (crate `web`).
 Instructions do not depend on what else the machine does; computing time does, and on its clock.
 """
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,6 @@ from gauntlet.benches import attack_common
 from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
-from gauntlet.errors import UserError
 from gauntlet.metrics.kpi import Kpi
 
 NONE, TICKET, EARLY = "none", "ticket", "0-rtt"
@@ -60,8 +58,7 @@ def _condition(protocol: str, certificate: str, defence: str = OFF, resumption: 
 
 def _ready() -> None:
     attack_common.ready()
-    if shutil.which("valgrind") is None:
-        raise UserError("valgrind is not installed, which counts instructions (Debian: valgrind).")
+    arena.ready_to_count()
 
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:

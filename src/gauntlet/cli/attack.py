@@ -147,6 +147,53 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
     ctx.exit(0 if all(it.verdict.verdict == HELD for it in found) else 1)
 
 
+@attack.command(short_help="Say what a handshake's instructions are spent on.")
+@click.option(
+    "--protocol", "protocols", multiple=True, type=click.Choice(("h1", "h2", "h3")),
+    help="Can be repeated (default: all three).",
+)  # fmt: skip
+@click.option(
+    "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
+    show_default=True, help="The key of the server's certificate.",
+)  # fmt: skip
+@click.option(
+    "--of", "who", type=click.Choice(("server", "client")), default="server", show_default=True,
+    help="At which end.",
+)  # fmt: skip
+@click.option(
+    "--json", "json_", is_flag=True, help="Write both ends as JSON, with the functions that take most."
+)
+def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: bool) -> None:
+    """Say what the instructions of a handshake with one request are spent on, of Gauntlet's own server and
+    client, by valgrind's callgrind: the difference of twelve handshakes and two, so that nothing of the start
+    is in it. They repeat on any machine under any load. The kernel's are not counted.
+
+    \b
+    Examples:
+      gauntlet attack instructions
+      gauntlet attack instructions --protocol h3 --of client
+      gauntlet attack instructions --certificate rsa-2048 --json
+    """
+    from gauntlet.attack import functions, terminal
+    from gauntlet.cli.output import console, print_json
+
+    spoken = _ready_to_count(protocols or ("h1", "h2", "h3"))
+    found = {it: functions.handshake(it, certificate) for it in spoken}
+    if json_:
+        print_json({over: {end: it.to_json() for end, it in of.items()} for over, of in found.items()})
+    else:
+        console().print(terminal.spent(who, {over: of[who] for over, of in found.items()}))
+
+
+def _ready_to_count(protocols: tuple[str, ...]) -> tuple[str, ...]:
+    """The protocols, each once. Raises UserError when what counts is not here."""
+    from gauntlet.attack import arena
+
+    arena.ready(None)
+    arena.ready_to_count()
+    return tuple(dict.fromkeys(protocols))
+
+
 def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
     server = asked.server.server
     return {

@@ -172,6 +172,8 @@ def _done(summary: Summary, experiment: str) -> str:
 def _answer(judged: Sequence[Judged]) -> str:
     """How many of the study's measured claims hold, in one sentence."""
     those = measured(judged)
+    if not those:
+        return "Nothing that decides a claim was played."
     held = counts(those)
     what = "claim" if len(those) == len(judged) else "measured claim"
     return (
@@ -268,9 +270,12 @@ def _subtitle(study: Study, summary: Summary, about: About) -> str:
             if study.benches
             else []
         ),
-        counted(summary.runs, "run"),
-        f"{_time(sum(part['virtual_s'] for part in parts))} of virtual time",
     ]
+    if summary.runs:
+        words += [
+            counted(summary.runs, "run"),
+            f"{_time(sum(part['virtual_s'] for part in parts))} of virtual time",
+        ]
     return " · ".join(words + ([f"Linux {', '.join(kernels)}"] if kernels else []))
 
 

@@ -1,6 +1,7 @@
 """An attacker: opens connections at a rate, or holds some, and tells each second what it did.
 
-FAKE_MOST_PER_S: it begins no more than so many a second, like one that cannot keep up.
+FAKE_MOST_PER_S: it begins no more than so many a second, like one that cannot keep up. FAKE_TAIL_S: the last
+of what it began takes so long after the last second, of which it tells then.
 """
 
 import json
@@ -28,6 +29,7 @@ def main() -> None:
     held: list[socket.socket] = []
     total = {"offered": 0, "sent": 0, "completed": 0, "failed": 0, "bytes_out": 0, "bytes_in": 0, "cpu_ns": 0}
     saturated = False
+    line_ns = int(began * 1e9)
     for second in range(seconds):
         told = dict.fromkeys(total, 0)
         cpu_ns, late_ns = time.process_time_ns(), 0
@@ -59,7 +61,14 @@ def main() -> None:
         saturated = saturated or (second > 0 and told["sent"] < 0.99 * told["offered"])
         for name, count in told.items():
             total[name] += count
-        tell("second", {"t": second + 1, **told, "held": len(held), "late_max_ns": late_ns})
+        ended_ns = time.monotonic_ns()
+        times = {"began_ns": line_ns, "ended_ns": ended_ns}
+        tell("second", {"t": second + 1, **times, **told, "held": len(held), "late_max_ns": late_ns})
+        line_ns = ended_ns
+    if tail_s := float(os.environ.get("FAKE_TAIL_S", "0")):
+        time.sleep(tail_s)
+        times = {"began_ns": line_ns, "ended_ns": time.monotonic_ns()}
+        tell("second", {"t": seconds + 1, **times, **dict.fromkeys(total, 0), "late_max_ns": 0})
     why = "it could not keep up" if saturated else ""
     tell("done", {**total, "held_max": len(held), "saturated": saturated, "why": why})
 

@@ -32,6 +32,9 @@ async fn each_start_is_a_whole_handshake_and_a_request_over_every_protocol() {
         // Each answer has 1,000 octets, and each handshake a certificate.
         assert!(log.count("bytes_in") > 20 * 1400, "{protocol}: {}", log.done);
         assert_eq!(log.seconds.iter().map(|second| second["offered"].as_u64().unwrap()).sum::<u64>(), 20);
+        let ns = |line: &serde_json::Value, name: &str| line[name].as_u64().unwrap();
+        let (first, last) = (&log.seconds[0], log.seconds.last().unwrap());
+        assert!(ns(last, "ended_ns") - ns(first, "began_ns") >= 200_000_000, "{last}");
     }
 }
 

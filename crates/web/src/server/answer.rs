@@ -9,6 +9,7 @@ use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode, Uri};
 
+use super::body::{Taken, is_taken};
 use super::watch::Open;
 use crate::site::{Pieces, Site};
 
@@ -60,12 +61,13 @@ impl Body for Answer {
     }
 }
 
-/// Answers a request that is `open`.
-pub(super) fn answer(site: &Site, method: &Method, uri: &Uri, open: Open) -> Response<Answer> {
-    let (status, found) = match site.find(uri.path()) {
-        _ if method != Method::GET => (StatusCode::METHOD_NOT_ALLOWED, None),
-        Some(found) => (StatusCode::OK, Some(found)),
-        None => (StatusCode::NOT_FOUND, None),
+/// Answers a request that is `open`, by what came of its body.
+pub(super) fn answer(site: &Site, method: &Method, uri: &Uri, taken: Taken, open: Open) -> Response<Answer> {
+    let (status, found) = match (taken, site.find(uri.path())) {
+        (Err(status), _) => (status, None),
+        _ if method != Method::GET && !is_taken(method) => (StatusCode::METHOD_NOT_ALLOWED, None),
+        (Ok(()), Some(found)) => (StatusCode::OK, Some(found)),
+        (Ok(()), None) => (StatusCode::NOT_FOUND, None),
     };
     let octets = found.as_ref().map_or(0, |found| found.octets);
     let mut response = Response::new(Answer::new(octets, open));

@@ -7,6 +7,7 @@
 //! ```
 
 mod answer;
+mod body;
 mod bounded;
 mod early;
 mod metered;

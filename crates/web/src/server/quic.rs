@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use h3::error::{ConnectionError, StreamError};
 use h3::server::RequestResolver;
-use hyper::Response;
+use hyper::{HeaderMap, Response};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{
     Endpoint, EndpointConfig, IdleTimeout, Incoming, NoneTokenLog, Runtime, ServerConfig, TokioRuntime,
@@ -16,10 +16,11 @@ use quinn::{
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::answer::answer;
+use super::body::{Coming, Taken, is_taken};
 use super::bounded::{Bounded, Bounds};
 use super::metered::Udp;
 use super::shared::{Admitted, Shared};
-use super::watch::Watch;
+use super::watch::{Open, Watch};
 use super::within::within;
 use crate::Refusal;
 use crate::limits::{Limit, Limits};
@@ -243,18 +244,46 @@ where
     S: h3::quic::SendStream<Bytes> + h3::quic::RecvStream,
 {
     let open = watch.begin();
-    let mut kept = Vec::new();
-    let mut left = shared.limits.body_octets;
-    while left > 0 {
-        let Some(mut piece) = stream.recv_data().await? else { break };
-        open.went_on();
-        left = left.saturating_sub(piece.remaining() as u64);
-        kept.push(piece.copy_to_bytes(piece.remaining()));
-    }
-    let (head, mut answer) = answer(&shared.site, head.method(), head.uri(), open).into_parts();
+    let taken = if is_taken(head.method()) {
+        let reading = take(&mut stream, head.headers(), &shared.limits, &open);
+        match within(shared.limits.body_timeout, reading).await {
+            Some(taken) => taken?,
+            None => Err(open.late_body()),
+        }
+    } else {
+        Ok(())
+    };
+    let (head, mut answer) = answer(&shared.site, head.method(), head.uri(), taken, open).into_parts();
     stream.send_response(Response::from_parts(head, ())).await?;
     while let Some(piece) = answer.next_piece() {
         stream.send_data(piece).await?;
     }
     stream.finish().await
+}
+
+/// Reads a body to its end.
+///
+/// # Errors
+/// The stream broke.
+async fn take<S>(
+    stream: &mut h3::server::RequestStream<S, Bytes>,
+    headers: &HeaderMap,
+    limits: &Limits,
+    open: &Open,
+) -> Result<Taken, StreamError>
+where
+    S: h3::quic::RecvStream,
+{
+    let mut coming = match Coming::of(headers, limits) {
+        Ok(coming) => coming,
+        Err(status) => return Ok(Err(status)),
+    };
+    while let Some(mut piece) = stream.recv_data().await? {
+        open.went_on();
+        let taken = coming.take(&piece.copy_to_bytes(piece.remaining()));
+        if taken.is_err() {
+            return Ok(taken);
+        }
+    }
+    Ok(Ok(()))
 }

@@ -90,7 +90,7 @@ mod tests {
         assert_eq!((counters.handshakes_begun.get(), counters.handshakes_completed.get()), (3, 1));
         assert_eq!((counters.handshakes_failed.get(), counters.handshakes.now()), (1, 1));
         assert_eq!(counters.connections.now(), 2);
-        assert_eq!(Limit::ALL.map(|limit| counters.refused(limit)), [0, 1, 1, 0, 0, 0]);
+        assert_eq!(Limit::ALL.map(|limit| counters.refused(limit)), [0, 1, 1, 0, 0, 0, 0]);
     }
 
     #[test]

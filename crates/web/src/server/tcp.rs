@@ -8,13 +8,14 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::answer::{Answer, answer};
+use super::body::{Coming, Taken, is_taken};
 use super::early::Secured;
 use super::metered::{End, Tcp};
 use super::shared::{Admitted, Shared};
@@ -155,15 +156,27 @@ async fn respond(
     shared: Arc<Shared>,
     open: Open,
 ) -> Result<Response<Answer>, Infallible> {
-    let (head, mut body) = request.into_parts();
-    let mut kept = Vec::new();
-    let mut left = shared.limits.body_octets;
-    while left > 0 {
-        let Some(Ok(frame)) = body.frame().await else { break };
+    let (head, body) = request.into_parts();
+    let taken = if is_taken(&head.method) {
+        let reading = take(body, &head.headers, &shared.limits, &open);
+        let taken = within(shared.limits.body_timeout, reading).await;
+        taken.unwrap_or_else(|| Err(open.late_body()))
+    } else {
+        Ok(())
+    };
+    Ok(answer(&shared.site, &head.method, &head.uri, taken, open))
+}
+
+/// Reads a body to its end.
+async fn take(mut body: Incoming, headers: &HeaderMap, limits: &Limits, open: &Open) -> Taken {
+    let mut coming = Coming::of(headers, limits)?;
+    while let Some(frame) = body.frame().await {
         open.went_on();
-        let Ok(piece) = frame.into_data() else { break };
-        left = left.saturating_sub(piece.len() as u64);
-        kept.push(piece);
+        // One that breaks is its client's to report.
+        let frame = frame.map_err(|_| StatusCode::BAD_REQUEST)?;
+        if let Some(piece) = frame.data_ref() {
+            coming.take(piece)?;
+        }
     }
-    Ok(answer(&shared.site, &head.method, &head.uri, open))
+    Ok(())
 }

@@ -1,10 +1,12 @@
 //! How long a connection may go on, whatever it is made of.
 //!
-//! Only what HTTP does counts as going on: a request that begins, a piece of an answer that is taken. A client that
-//! sends PING frames, acknowledgements or one letter of a head after the other does not keep its connection open.
+//! Only what HTTP does counts as going on: a request that begins, a piece of its body, a piece of an answer that is
+//! taken. Bodies have a time of their own besides. A client that sends PING frames, acknowledgements or one letter of a
+//! head after the other does not keep its connection open.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hyper::StatusCode;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -125,9 +127,15 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Something of the answer was taken.
+    /// A piece of the body came, or one of the answer was taken.
     pub(super) fn went_on(&self) {
         self.watch.state().since = Instant::now();
+    }
+
+    /// The body did not come in time: the connection ends. Returns what would be answered.
+    pub(super) fn late_body(&self) -> StatusCode {
+        self.watch.end(self.watch.state(), Limit::BodyTimeout);
+        StatusCode::REQUEST_TIMEOUT
     }
 
     /// All of the answer was taken.
@@ -224,6 +232,19 @@ mod tests {
             late.late_head();
         });
         assert_eq!(end(&watch).await, (2, Limit::HeaderTimeout));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_late_ends_it_although_pieces_came() {
+        let watch = watch(limits());
+        let open = watch.begin();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(8)).await;
+            open.went_on();
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            assert_eq!(open.late_body(), StatusCode::REQUEST_TIMEOUT);
+        });
+        assert_eq!(end(&watch).await, (10, Limit::BodyTimeout));
     }
 
     #[tokio::test(start_paused = true)]

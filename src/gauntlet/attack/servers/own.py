@@ -11,7 +11,9 @@ IN_FLIGHT = 64
 _DEFENCES = {OFF: (), RETRY: ("--retry", "always"), LIMIT: ("--handshakes-in-flight", str(IN_FLIGHT))}
 
 _TIGHT = tuple(
-    word for name in ("handshake", "header", "idle") for word in (f"--{name}-timeout-ms", str(TIGHT_S * 1000))
+    word
+    for name in ("handshake", "header", "body", "idle")
+    for word in (f"--{name}-timeout-ms", str(TIGHT_S * 1000))
 )
 
 

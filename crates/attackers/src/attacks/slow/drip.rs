@@ -17,10 +17,8 @@ pub enum Of {
     Body,
 }
 
-/// Octets that the body is said to have.
-const BODY_OCTETS: u64 = 1_000_000;
-/// Octets that the fields are said to take in HTTP/3, where it is said before: within what servers commonly allow.
-const FIELDS_OCTETS: u64 = 16_000;
+/// Octets that a body, and in HTTP/3 the fields, are said to have: within what servers commonly allow.
+const SAID_OCTETS: u64 = 16_000;
 
 /// Holds one connection.
 pub async fn run(hold: &Hold<'_>, of: Of) -> Result<(), Outcome> {
@@ -76,7 +74,7 @@ fn first_words(hold: &Hold<'_>, of: Of) -> Vec<u8> {
     let mut words = Vec::new();
     match (hold.context.protocol, of) {
         (Protocol::H1, Of::Fields) => words = h1::unfinished(host, path),
-        (Protocol::H1, Of::Body) => words = h1::post(host, path, BODY_OCTETS),
+        (Protocol::H1, Of::Body) => words = h1::post(host, path, SAID_OCTETS),
         (Protocol::H2, Of::Fields) => {
             let fields = h2::fields("GET", host, path);
             h2::put_frame(&mut words, h2::kind::HEADERS, h2::flag::END_STREAM, 1, &fields);
@@ -86,12 +84,12 @@ fn first_words(hold: &Hold<'_>, of: Of) -> Vec<u8> {
             h2::put_frame(&mut words, h2::kind::HEADERS, h2::flag::END_HEADERS, 1, &fields);
         }
         (Protocol::H3, Of::Fields) => {
-            h3::put_frame_head(&mut words, h3::HEADERS, FIELDS_OCTETS);
+            h3::put_frame_head(&mut words, h3::HEADERS, SAID_OCTETS);
             words.extend_from_slice(&h3::fields("GET", host, path));
         }
         (Protocol::H3, Of::Body) => {
             h3::put_frame(&mut words, h3::HEADERS, &h3::fields("POST", host, path));
-            h3::put_frame_head(&mut words, h3::DATA, BODY_OCTETS);
+            h3::put_frame_head(&mut words, h3::DATA, SAID_OCTETS);
         }
     }
     words

@@ -14,7 +14,8 @@ use web::protocol::Protocol;
 use web::tls::SERVER_NAME;
 
 /// Opens connections at fixed instants, whatever became of earlier ones, and asks over each. It writes a JSON object a
-/// line: `request` for each request when it is over, `done` at the end.
+/// line: `request` for each request when it is over, `done` at the end. Keys of its connections go to the file that
+/// SSLKEYLOGFILE names.
 #[derive(Parser)]
 #[command(version, name = "gauntlet-web-client")]
 struct Arguments {

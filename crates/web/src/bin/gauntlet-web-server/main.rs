@@ -46,7 +46,10 @@ struct Arguments {
     /// Time for the head of a request.
     #[arg(long, default_value_t = milliseconds(Limits::default().header_timeout), value_name = "N")]
     header_timeout_ms: u64,
-    /// Time without a request that begins or a piece of an answer that is taken.
+    /// Time for the body of a request (POST).
+    #[arg(long, default_value_t = milliseconds(Limits::default().body_timeout), value_name = "N")]
+    body_timeout_ms: u64,
+    /// Time without a request that begins, a piece of a body, or one of an answer that is taken.
     #[arg(long, default_value_t = milliseconds(Limits::default().idle_timeout), value_name = "N")]
     idle_timeout_ms: u64,
     /// Requests of a connection that may be open.
@@ -89,6 +92,7 @@ impl Arguments {
             handshakes_in_flight: self.handshakes_in_flight,
             handshake_timeout: time(self.handshake_timeout_ms),
             header_timeout: time(self.header_timeout_ms),
+            body_timeout: time(self.body_timeout_ms),
             idle_timeout: time(self.idle_timeout_ms),
             streams: self.streams,
             connections: self.connections,
