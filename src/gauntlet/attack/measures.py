@@ -1,6 +1,6 @@
 """The numbers of a run, each with its unit and what it is; and the row of a run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -191,8 +191,17 @@ def kpis(*names: str) -> tuple[Kpi, ...]:
 def row(outcome: Outcome, names: tuple[str, ...]) -> dict[str, Any]:
     """The numbers of a run by their names; all of them none where the run is invalid, with the reasons."""
     reasons = gates.reasons(outcome)
-    numbers = {name: None if reasons else NUMBERS[name][1](outcome) for name in names}
-    return {**numbers, INVALID: float(bool(reasons)), "why_invalid": "; ".join(reasons)}
+    return invalid(names, reasons) if reasons else valid({name: NUMBERS[name][1](outcome) for name in names})
+
+
+def valid(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a run that tells something."""
+    return {**numbers, INVALID: 0.0, "why_invalid": ""}
+
+
+def invalid(names: Iterable[str], reasons: Iterable[str]) -> dict[str, Any]:
+    """The row of a run that tells nothing: it has no number, and why."""
+    return {**dict.fromkeys(names), INVALID: 1.0, "why_invalid": "; ".join(reasons)}
 
 
 def _over(outcome: Outcome, above: str, below: str) -> float | None:

@@ -14,7 +14,16 @@ from gauntlet.attack.kinds import BUILT_UP_S
 from gauntlet.attack.measures import kpis
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import Condition, facts, labels, measure, planned, played, ready
+from gauntlet.benches.attack_common import (
+    Condition,
+    facts,
+    labels,
+    measure,
+    of_client,
+    planned,
+    played,
+    ready,
+)
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 
@@ -113,15 +122,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
 
 
 def _plan(quick: bool) -> Plan:
-    client = _CLIENT[quick]
-    return planned(
-        conditions(quick),
-        _REPETITIONS[quick],
-        requests=client.requests,
-        interval_s=client.interval_s,
-        limit_s=client.limit_s,
-        built_up_s=BUILT_UP_S,
-    )
+    return planned(conditions(quick), _REPETITIONS[quick], **of_client(_CLIENT[quick]), built_up_s=BUILT_UP_S)
 
 
 BENCH = Bench(
