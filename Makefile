@@ -49,7 +49,7 @@ help:
 	@echo "make fuzz    fuzz ResTP, sdls and RaSTA: decoders, connections, procedures, for a while"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
-	@echo "make golden  keep the hashes of today's results, when the kernel or a library has changed"
+	@echo "make golden  keep the hashes of today's results, when the kernel or one of the player's libraries has changed"
 	@echo "make lint    formatters, linters and type checkers, of the shell scripts too; licences of libraries"
 	@echo "make additions        the guide's patches for a transport and an application, built and played"
 	@echo "make msrv    the Rust version that Cargo.toml states, checked where rustup has it"
@@ -165,7 +165,8 @@ additions: setup
 	@[ -d target/additions/target ] || { mkdir -p target/additions/target && cp -a target/release target/additions/target; }
 	$(BIN)/pytest -m slow tests/additions
 
-# Keeps the hashes of a small campaign for the present kernel and Cargo.lock: tests/guest/golden.py says what they hold.
+# Keeps the hashes of a small campaign for the present kernel and the player's packages in Cargo.lock:
+# tests/guest/golden.py says what they hold.
 golden: setup
 	$(BIN)/python -m tests.guest.golden
 

@@ -236,9 +236,11 @@ IN_TIME = DELAY.model_copy(
 NONE = [0.0] * 9
 
 
-def late(shares: Sequence[float], delays_s: Sequence[float]) -> Grid:
+def late(
+    shares: Sequence[float], delays_s: Sequence[float], between: tuple[float, float] | None = None
+) -> Grid:
     """One transport with so many messages late or lost by repetition, and such a p99.9."""
-    tails = {"sctp": Tail({0.999: mean(delays_s)}, mean(shares))}
+    tails = {"sctp": Tail({0.999: mean(delays_s)}, mean(shares), between)}
     return made(Results({"slow": {"sctp": delays_s}}, tails), IN_TIME, candidates=["sctp"])
 
 
@@ -279,6 +281,28 @@ def test_the_share_that_decides_is_told_with_its_interval_and_what_may_be() -> N
     assert need["value"] == pytest.approx(0.3)
     assert need["missed"] == pytest.approx(0.00246)
     assert need["missed_low"] == 0 < need["missed"] < need["missed_high"]
+
+
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [
+        ((0.0005, 0.0015), "0.0500 to 0.150 % by the quantiles kept"),
+        ((0.001, 0.0015), "0.100 to 0.150 % by the quantiles kept"),
+        ((0.0, 0.001), ""),
+        ((0.0011, 0.0015), ""),
+        (None, ""),
+    ],
+)
+def test_where_kept_quantiles_leave_open_whether_the_share_keeps_its_limit_both_ends_are_told(
+    between: tuple[float, float] | None, said: str
+) -> None:
+    of = late([0.0008] * 10, around(0.3), between)
+    deciding = of.cells[0].candidates[0].deciding
+    assert words.tail(deciding).endswith(f"late or lost (at most 0.1 %{said and f'; {said}'})")
+    need = class_json(of, ())["cells"][0]["transports"][0]["needs"][0]
+    assert (need["missed_least"], need["missed_most"]) == (between or (None, None))
+    decided = late([*NONE, 0.0246], around(0.3), between).cells[0].candidates[0].deciding
+    assert words.decided(decided).endswith(f" late or lost, {said and f'{said}, '}at most 0.1 %")
 
 
 def test_where_the_delay_misses_its_limit_it_decides() -> None:

@@ -83,6 +83,25 @@ def test_a_message_that_takes_exactly_as_long_as_it_may_is_in_time() -> None:
     assert missed(alike, 0.499) == 1.0
 
 
+@pytest.mark.parametrize(
+    ("delays_s", "most", "lost", "ends"),
+    [
+        (np.linspace(0, 1, 101), 0.805, {}, (0.19, 0.2)),
+        (np.linspace(0, 1, 101), 0.805, {"message_loss_ratio": 0.5}, (0.595, 0.6)),
+        (np.linspace(0, 1, 101), 2.0, {"message_loss_ratio": 0.5}, (0.5, 0.5)),
+        (np.full(101, 0.5), 0.5, {}, (0.0, 0.0)),
+        (np.full(101, 0.5), 0.4, {}, (1.0, 1.0)),
+    ],
+)
+def test_what_the_share_is_at_least_and_at_most_is_told(
+    delays_s: Floats, most: float, lost: Mapping[str, float], ends: tuple[float, float]
+) -> None:
+    """A hundredth of the messages lies between two kept quantiles."""
+    tail = Told(delays_s, lost).tail(NEED, "sctp", (0.025, 0.0), most)
+    assert tail is not None
+    assert tail.missed_between == pytest.approx(ends)
+
+
 def test_where_nothing_is_drawn_the_share_is_one_observation() -> None:
     tail = Told(np.linspace(0, 1, 101), deterministic=True).tail(NEED, "sctp", (0.025, 0.0), 0.8)
     assert tail is not None and tail.missed is not None

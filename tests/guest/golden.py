@@ -12,10 +12,12 @@ sentences of the certificate) and what names versions (`guest` in the record) is
 
 - the kernel's source (a hash of the tarball: Debian 12 and 13 have different ones, so hashes of several
   sources stand side by side) and its recipe (configuration, patches, build script);
-- `Cargo.lock`: TLS, QUIC and HTTP come from there. It is finer than need be, for a new version of a library
-  that only tests use changes it too: `make golden` then says that each hash is what it was. And it does not
-  stand for the project's own code, which is no part of the key on purpose: whether a change of it moves
-  results is what the test asks.
+- the packages of `Cargo.lock` that the guest program `gauntlet-player` is reached from, by name, version,
+  source and checksum (`locked.py`): TLS, QUIC and HTTP come from there. What only other programs are built
+  of (web server, attackers) changes nothing. It is finer than need be, for a new version of a library that
+  only the player's tests use changes it too: `make golden` then says that each hash is what it was. And it
+  does not stand for the project's own code, which is no part of the key on purpose: whether a change of it
+  moves results is what the test asks.
 
 **What is no part of the key**, because it must not decide anything: processor, number of cores, load,
 distribution, versions of gcc, rustc and Python, the profile with which the guest program is built. Virtual
@@ -41,12 +43,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gauntlet.engine import kernel
+from tests.guest import locked
 from tests.guest.conftest import ROOT, gauntlet
 
 HOME = Path(__file__).parent / "data" / "golden"
 HASHES = HOME / "hashes.json"
 CAMPAIGNS = ("stacks", "line")
 COMMAND = "make golden"
+PLAYER = "gauntlet-player"
 
 Hashes = dict[str, str]
 """Hash of each part of the results by its name: `stacks/sctp_rep-001/packets`, `stacks/tables/flows`."""
@@ -64,25 +68,26 @@ class Key:
     source: str
     recipe: str
     cargo_lock: str
+    """The player's packages in Cargo.lock."""
     version: str
 
     @staticmethod
     def present() -> "Key":
-        """The key of the kernel that is built and of the Cargo.lock that is there."""
+        """The key of the kernel that is built and of the player by the Cargo.lock that is there."""
         image = kernel.describe()
-        lock = hashlib.sha256((ROOT / "Cargo.lock").read_bytes()).hexdigest()[:_HEX_DIGITS]
-        return Key(image.source_hash, image.recipe_hash, lock, image.version)
+        lock = (ROOT / "Cargo.lock").read_text()
+        return Key(image.source_hash, image.recipe_hash, of_lock(lock), image.version)
 
     def __str__(self) -> str:
         return (
             f"the kernel's source {self.source} (Linux {self.version}), its recipe {self.recipe} and the "
-            f"Cargo.lock {self.cargo_lock}"
+            f"player's packages in Cargo.lock {self.cargo_lock}"
         )
 
 
 @dataclass(frozen=True)
 class Golden:
-    """The hashes that are kept: of one recipe and one Cargo.lock, for each source of the kernel."""
+    """The hashes that are kept: of one recipe and one player, for each source of the kernel."""
 
     recipe: str = ""
     cargo_lock: str = ""
@@ -101,7 +106,7 @@ class Golden:
         return dict(known["hashes"])
 
     def with_key(self, key: Key, hashes: Hashes) -> "Golden":
-        """These hashes added, and what another recipe or another Cargo.lock gave dropped."""
+        """These hashes added, and what another recipe or another player gave dropped."""
         same = (self.recipe, self.cargo_lock) == (key.recipe, key.cargo_lock)
         kernels = dict(self.kernels) if same else {}
         kernels[key.source] = {"linux": key.version, "hashes": hashes}
@@ -110,6 +115,11 @@ class Golden:
     def write(self) -> None:
         """Keep them."""
         HASHES.write_text(json.dumps(vars(self), indent=1) + "\n")
+
+
+def of_lock(lock: str) -> str:
+    """The player's part of a key, from the text of a Cargo.lock."""
+    return locked.digest(locked.packages(lock, PLAYER))[:_HEX_DIGITS]
 
 
 def complaint(key: Key, kept: Hashes | None, found: Hashes) -> str | None:

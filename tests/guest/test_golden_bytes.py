@@ -7,11 +7,63 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.guest import golden
+from tests.guest import golden, locked
+from tests.guest.conftest import ROOT
 from tests.guest.golden import Golden, Key
 
 KEY = Key("5a", "7e", "10", "6.12.117")
 HASHES = {"stacks/sctp_rep-001/packets": "aa", "stacks/tables/flows": "bb"}
+
+REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
+LOCK = f"""
+version = 4
+
+[[package]]
+name = "gauntlet-player"
+version = "0.1.0"
+dependencies = ["tls", "transports"]
+
+[[package]]
+name = "transports"
+version = "0.1.0"
+dependencies = ["random 0.9.2", "tls"]
+
+[[package]]
+name = "tls"
+version = "1.2.3"
+source = "{REGISTRY}"
+checksum = "c1"
+dependencies = ["random 0.10.1 ({REGISTRY})", "transports"]
+
+[[package]]
+name = "random"
+version = "0.9.2"
+source = "{REGISTRY}"
+checksum = "c2"
+
+[[package]]
+name = "random"
+version = "0.10.1"
+source = "{REGISTRY}"
+checksum = "c3"
+
+[[package]]
+name = "random"
+version = "0.10.1"
+source = "git+https://example.org/random"
+
+[[package]]
+name = "web"
+version = "0.1.0"
+dependencies = ["gauntlet-player", "h2", "random 0.10.1 (git+https://example.org/random)"]
+
+[[package]]
+name = "h2"
+version = "0.4.1"
+source = "{REGISTRY}"
+checksum = "c4"
+"""
+"""The player depends on two packages called `random`, web on a third; `tls` leads back to `transports`."""
 
 
 def test_results_are_what_they_were(tmp_path: Path) -> None:
@@ -71,3 +123,51 @@ def test_a_nanosecond_changes_a_record_and_a_last_bit_no_table(tmp_path: Path) -
     assert _hashes(tmp_path / "rounded", 1_000_000_007, 0.3, "It does hold.") == known
     larger = _hashes(tmp_path / "larger", 1_000_000_007, 0.300000003)
     assert [name for name in known if known[name] != larger[name]] == ["tables/flows"]
+
+
+def test_the_key_holds_what_the_player_is_reached_from() -> None:
+    found = locked.packages(LOCK, golden.PLAYER)
+    assert [(it["name"], it["version"], it.get("checksum")) for it in found] == [
+        ("gauntlet-player", "0.1.0", None),
+        ("random", "0.10.1", "c3"),
+        ("random", "0.9.2", "c2"),
+        ("tls", "1.2.3", "c1"),
+        ("transports", "0.1.0", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ('checksum = "c4"', 'checksum = "ff"'),
+        ("0.4.1", "0.4.2"),
+        ("git+https://example.org/random", "git+https://example.org/other"),
+        ('["gauntlet-player", "h2", ', '["gauntlet-player", "h2", "tls", '),
+    ],
+)
+def test_a_package_that_the_player_is_not_built_of_changes_no_key(was: str, becomes: str) -> None:
+    changed = LOCK.replace(was, becomes)
+    assert changed != LOCK
+    assert golden.of_lock(changed) == golden.of_lock(LOCK)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ('checksum = "c3"', 'checksum = "ff"'),
+        ("0.9.2", "0.9.3"),
+        (REGISTRY, "registry+https://example.org/index"),
+        ('["random 0.9.2", "tls"]', '["h2", "random 0.9.2", "tls"]'),
+        ('["random 0.9.2", "tls"]', '["tls"]'),
+    ],
+)
+def test_a_package_that_the_player_is_built_of_changes_the_key(was: str, becomes: str) -> None:
+    changed = LOCK.replace(was, becomes)
+    assert changed != LOCK
+    assert golden.of_lock(changed) != golden.of_lock(LOCK)
+
+
+def test_of_this_workspace_the_web_server_and_the_attackers_are_outside() -> None:
+    names = {it["name"] for it in locked.packages((ROOT / "Cargo.lock").read_text(), golden.PLAYER)}
+    assert {"gauntlet-player", "netlab", "transports", "workload", "rustls", "quinn-proto"} <= names
+    assert not {"web", "attackers", "h3-quinn"} & names

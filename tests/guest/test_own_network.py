@@ -90,7 +90,7 @@ THREE = LADDER + link("n", "z", 'rate = "1Mbit/s"\nqueue = "30kB"\ndelay = "40ms
 THREE_PATHS = PATHS.replace("]]", '], ["a", "n", "z", "m", "b"]]')
 
 
-def sent_bytes(record: dict[str, Any]) -> dict[str, int]:
+def sent_bytes(record: Mapping[str, Any]) -> dict[str, int]:
     """What went over each of the paths towards the receiver, headers included."""
     sent = {it["link"]: it["sent_bytes"] for it in record["links"]}
     return {name: sent[f"n>n.{name}"] for name in "xyz" if f"n>n.{name}" in sent}

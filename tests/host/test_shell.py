@@ -18,8 +18,8 @@ PATIENCE_S = 600.0
 SERVER = ("--server", f"exec {sys.executable} -m http.server 8000")
 # As a script runs its jobs in the background (POSIX.1-2017, Shell, 2.11): Ctrl-C is ignored from there on.
 AS_A_JOB = ("setsid", "--ctty", "sh", "-c", "trap '' INT QUIT; exec \"$@\"", "sh")
-# What a terminal's keys reach is what has spoken, and speaks again when it is continued: without Python's buffers,
-# since the word that it has begun may still be on its way out of `print` when the handler speaks.
+# What a terminal's keys reach is what has spoken, and speaks again when it is continued: without Python's
+# buffers, since the word that it has begun may still be on its way out of `print` when the handler speaks.
 WAIT = """import os, signal, time
 signal.signal(signal.SIGCONT, lambda *_: os.write(1, b"aga" + b"in\\n"))
 os.write(1, b"be" + b"gun\\n")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from gauntlet.figures.kind import Table
 from gauntlet.studies import judging, page, terminal
 from gauntlet.studies.judging import Judged
-from gauntlet.studies.model import Study
+from gauntlet.studies.model import Figure, Study
 from gauntlet.studies.summary import Summary
 from tests.report.test_report import Page
 from tests.studies import factory
@@ -130,6 +131,29 @@ def test_every_chart_has_its_data_inside(made: tuple[Study, Summary, list[Judged
     assert list(figures) == ["18-1"]
     assert "x,y\n0,1\n1,2\n" in figures["18-1"]["spec"]["datasets"].values()
     assert re.findall(r'"url"\s*:', found[1]) == []
+
+
+def test_numbers_and_how_many_arrived_stand_at_the_right_end_of_their_column(tmp_path: Path) -> None:
+    table = Table(
+        "Times.",
+        ("protocol", "alone (s)", "beside others (s)", "remark"),
+        (
+            ("SCTP", "4.00 [3.90 to 4.10]", "0 of 10 set up", "7 of 10 arrived, and late"),
+            ("TCP BBR", "7 of 10 arrived, median 5.00", "–", "1.00"),
+        ),
+    )
+    figure = Figure("18", "Times", "Two files.", ("cbr",), lambda _: [table])
+    study, found = factory.study(tmp_path, figures=(figure,)), summary(flows({("sctp", 0.0): [2e6] * 10}))
+    text = page.html(study, found, judging.judge(study, found), ABOUT)
+    for cell in (
+        '<th class="num">alone (s)</th>',
+        '<td class="num">4.00 <span class="whole">[3.90 to 4.10]</span></td>',
+        '<td class="num counted">7 of 10 arrived, <span class="whole">median 5.00</span></td>',
+        '<td class="num counted">0 of 10 set up</td><td>7 of 10 arrived, and late</td>',
+        '<td class="num">–</td><td>1.00</td>',
+        "<th>remark</th>",
+    ):
+        assert cell in text, cell
 
 
 def test_a_quick_look_says_that_it_is_one(made: tuple[Study, Summary, list[Judged]]) -> None:

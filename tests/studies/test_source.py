@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from gauntlet.errors import NotMeasured, UserError
-from gauntlet.figures.kind import Chosen, Drawing, Prepared
+from gauntlet.figures.kind import Chosen, Drawing, Measured, Prepared
+from gauntlet.metrics.observation import Partly
 from gauntlet.studies.plugin import Plugin
+from gauntlet.studies.select import by_repetition
 from gauntlet.studies.source import SummarySource
 from gauntlet.studies.summary import Part, Summary
 from tests.studies.factory import flows, steady, study, summary
@@ -107,7 +109,34 @@ def test_what_was_not_measured_is_said(source: SummarySource) -> None:
         source.means(drawing(), "protocols")
     with pytest.raises(UserError, match="unknown key 'troughput_bps'; did you mean 'throughput_bps'"):
         source.means(drawing("troughput_bps"), "loss")
-    assert source.mean(Chosen(experiment="vbr"), "throughput_bps") is None
+    assert source.measured(Chosen(experiment="vbr"), "throughput_bps") == Measured()
+
+
+@pytest.mark.parametrize(
+    ("kpi", "ended"), [("download_time_s", (7, 10, 5.0)), ("throughput_bps", None)], ids=["time", "rate"]
+)
+def test_a_cell_of_a_table_selects_its_flows_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kpi: str, ended: tuple[int, int, float] | None
+) -> None:
+    """Of ten files seven come after 1 to 7 s, the others are given up after 90 s."""
+    took = [*(float(it) for it in range(1, 8)), None, None, None]
+    table = flows(
+        {("tcp-bbr", 0.0): [2e6] * 10},
+        download_time_s=took,
+        completed=[it is not None for it in took],
+        given_s=[90.0] * 10,
+    )
+    selected = []
+
+    def once(*asked: Any, **more: Any) -> Any:
+        selected.append(asked)
+        return by_repetition(*asked, **more)
+
+    monkeypatch.setattr("gauntlet.studies.source.by_repetition", once)
+    found = SummarySource(study(tmp_path), summary(table)).measured(Chosen(experiment="cbr"), kpi)
+    assert len(selected) == 1
+    assert found.mean is not None
+    assert found.partly == (None if ended is None else Partly(*ended))
 
 
 def test_messages_come_run_by_run_with_their_protocols_names(tmp_path: Path) -> None:

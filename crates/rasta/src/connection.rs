@@ -165,10 +165,7 @@ impl Connection {
             }
             Act::Close(reason) => self.end(now, Disconnection { detail, reason }, message),
             Act::Drop => {
-                self.ending = Some(match message.map(|message| &message.body) {
-                    Some(Body::DisconnectionRequest(disconnection)) => Ending::There(*disconnection),
-                    _ => Ending::Unused,
-                });
+                self.ending = Some(self.ended_without_a_word(message));
                 next
             }
             Act::Process(then) => {
@@ -242,6 +239,19 @@ impl Connection {
         self.transmit(now, Body::DisconnectionRequest(disconnection));
         self.ending = Some(Ending::Here(disconnection));
         State::Closed
+    }
+
+    /// How a connection has ended that this end closes without a word.
+    fn ended_without_a_word(&mut self, message: Option<&Message>) -> Ending {
+        let Some(Message { header, body: Body::DisconnectionRequest(disconnection) }) = message else {
+            return Ending::Unused;
+        };
+        // Where the peer's application was the cause, the peer has processed what it confirms. Any other DiscReq
+        // confirms the message that was its cause, and that one, and others before it, may never have been taken.
+        if disconnection.reason.is_of_the_application() {
+            self.confirm(header.confirmed_sequence_number);
+        }
+        Ending::There(*disconnection)
     }
 
     /// Regular processing ([3]); false if the message is too old.

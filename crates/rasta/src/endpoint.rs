@@ -181,7 +181,8 @@ impl Endpoint {
     }
 
     /// Application messages that the peer has not confirmed. After the end of a connection they may have arrived or
-    /// not; they are counted until the next one opens.
+    /// not; they are counted until the next one opens. A disconnection request confirms where the peer's application
+    /// asked for it.
     #[must_use]
     pub fn unconfirmed(&self) -> usize {
         self.connection.unconfirmed()
@@ -190,6 +191,10 @@ impl Endpoint {
     fn deliver(&mut self, now: Instant) {
         while let Some(message) = self.redundancy.poll_ready() {
             self.connection.receive(now, &message);
+            if self.state() == State::Down {
+                // Nothing of it was taken: whoever asks for the connection next begins with the first number, too.
+                self.redundancy.open();
+            }
             self.settle();
         }
         self.settle();

@@ -65,6 +65,11 @@ impl DisconnectReason {
         Self::ALL.into_iter().find(|reason| reason.number() == number).unwrap_or(Self::Other(number))
     }
 
+    /// Whether what the application asked for is the cause, and no message of the peer.
+    pub(crate) const fn is_of_the_application(self) -> bool {
+        matches!(self, Self::UserRequest | Self::ServiceNotAllowed)
+    }
+
     /// A word for machines.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -4,7 +4,8 @@ mod common;
 
 use common::{OWN_SN, OWN_TS, PEER_SN, PEER_TS, Script, data, parameters};
 use rasta::{
-    Body, CodeLength, DisconnectReason, Disconnection, Ending, Event, Message, SafetyCode, SendError, State,
+    Body, CodeLength, DisconnectReason, Disconnection, Ending, Event, Frame, Message, SafetyCode, SendError,
+    State,
 };
 
 fn reason(reason: DisconnectReason) -> Option<Disconnection> {
@@ -143,6 +144,88 @@ fn both_ends_say_why() {
     script.give(PEER_SN + 9, OWN_SN, Body::DisconnectionRequest(said));
     assert_eq!(script.ending(), Some(Ending::There(said)), "the number need not be the next one");
     assert_eq!(script.sent(), [], "the end is not answered");
+}
+
+#[test]
+fn a_server_that_waits_hears_a_client_that_starts_anew_whatever_it_refused() {
+    let request = || Body::ConnectionRequest(parameters("0303"));
+    for counter in ["safety_code", "address", "confirmed_sequence_number", "ignored"] {
+        let mut script = Script::new(false, |_| {});
+        for times in 1..=2 {
+            let mut message = Message { header: script.header(PEER_SN, 0), body: request() };
+            let mut code = SafetyCode::default();
+            match counter {
+                "safety_code" => code = SafetyCode::md4(CodeLength::Full),
+                "address" => message.header.sender_id = 98,
+                "confirmed_sequence_number" => message.header.confirmed_sequence_number = 1,
+                _ => message.body = Body::RetransmissionResponse,
+            }
+            script.give_octets(&message.encode(&code));
+            script.restart_peer();
+            let counts = script.end.connection_report().errors.named();
+            assert!(counts.contains(&(counter, times)), "{counts:?}");
+            assert_eq!(script.end.state(), State::Down);
+        }
+        script.give(PEER_SN, 0, request());
+        assert_eq!(script.sent_bodies(), [(OWN_SN, Body::ConnectionResponse(parameters("0303")))]);
+        script.give(PEER_SN + 1, OWN_SN, Body::Heartbeat);
+        assert_eq!(script.end.state(), State::Up, "{counter}");
+        assert_eq!(script.end.frame_counters().repeated, 0);
+    }
+}
+
+#[test]
+fn a_server_that_waits_takes_the_good_copy_of_another_channel() {
+    let mut script = Script::new(false, |config| config.channels = 2);
+    let body = Body::ConnectionRequest(parameters("0303"));
+    let good = Message { header: script.header(PEER_SN, 0), body }.encode(&SafetyCode::default());
+    let mut damaged = good.clone();
+    *damaged.last_mut().expect("a code") ^= 1;
+    // The last one is a copy as any other.
+    for (channel, payload, state) in
+        [(0, &damaged, State::Down), (1, &good, State::Start), (0, &good, State::Start)]
+    {
+        let frame = Frame { sequence_number: 0, payload }.encode(script.end.config().check_code);
+        script.end.handle(script.now, channel, &frame);
+        assert_eq!(script.end.state(), state);
+    }
+    assert_eq!(
+        (script.sent().len(), script.end.frame_counters().repeated),
+        (2, 1),
+        "an answer on each channel"
+    );
+}
+
+/// Of three messages the peer confirms two with its last word.
+#[test]
+fn a_disconnection_request_confirms_where_no_message_was_its_cause() {
+    for (why, unconfirmed) in [
+        (DisconnectReason::UserRequest, 1),
+        (DisconnectReason::ServiceNotAllowed, 1),
+        (DisconnectReason::UnexpectedMessage, 3),
+        (DisconnectReason::Timeout, 3),
+        (DisconnectReason::ProtocolSequenceError, 3),
+        (DisconnectReason::RetransmissionFailed, 3),
+        (DisconnectReason::Other(77), 3),
+    ] {
+        let mut script = Script::up(|_| {});
+        for text in ["a", "b", "c"] {
+            script.send(text);
+        }
+        script.give(
+            PEER_SN + 2,
+            OWN_SN + 2,
+            Body::DisconnectionRequest(Disconnection { detail: 0, reason: why }),
+        );
+        assert_eq!(script.end.state(), State::Closed);
+        assert_eq!(script.end.unconfirmed(), unconfirmed, "{why:?}");
+    }
+    // What was never sent is confirmed by nobody.
+    let mut script = Script::up(|_| {});
+    script.send("a");
+    let user_request = reason(DisconnectReason::UserRequest).expect("a reason");
+    script.give(PEER_SN + 2, OWN_SN + 2, Body::DisconnectionRequest(user_request));
+    assert_eq!((script.end.state(), script.end.unconfirmed()), (State::Up, 1));
 }
 
 #[test]

@@ -199,6 +199,22 @@ async fn frames_of_a_peer_with_other_codes_are_told_by_what_is_wrong() {
     }
 }
 
+/// Over TCP nothing but the end itself looks at what comes.
+#[tokio::test]
+async fn a_client_that_comes_again_with_the_right_codes_is_heard() {
+    let mut server = server(vec![Channel::TcpListen { local: anywhere() }]).await;
+    let remote = server.local_addresses()[0];
+    server.begin_open().await.expect("it lives");
+    let other = Config { safety_code: SafetyCode::md4(CodeLength::Full), ..config(96, 97, 1) };
+    let connect = || vec![Channel::TcpConnect { remote }];
+    let wrong = Port::bind(other, Seeds::from_u64(1), connect()).await.expect("loopback");
+    wrong.begin_open().await.expect("it lives");
+    while !matches!(server.event().await.expect("it lives"), PortEvent::Refused(_)) {}
+    drop(wrong);
+    let mut right = client(connect()).await;
+    right.open().await.expect("the server answers");
+}
+
 #[tokio::test]
 async fn refused_frames_are_told_whenever_they_are_twice_as_many() {
     let mut server = server(vec![Channel::udp_server(anywhere())]).await;

@@ -2,14 +2,9 @@
 
 mod common;
 
-use common::Server;
 use common::attack::LATE_CRYPTO;
-use serde_json::Value;
+use common::{Server, number};
 use web::protocol::Protocol;
-
-fn number(value: &Value, name: &str) -> u64 {
-    value[name].as_u64().unwrap_or_else(|| panic!("no number `{name}`: {value}"))
-}
 
 #[tokio::test]
 async fn handshake_data_behind_a_hole_ends_the_connection_and_little_of_it_is_kept() {

@@ -6,14 +6,13 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 
 use bytes::Bytes;
-use common::Server;
 use common::wire::{H2_BEGIN, H2_HEADERS, drip, h3_frame, h3_get, initial_only};
+use common::{Server, number};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quinn::VarInt;
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::client::TlsStream;
 use web::protocol::Protocol;
@@ -26,10 +25,6 @@ const LARGE: &str = "/bytes/100000000";
 
 /// What waits of such an answer in the server's program: far less than the answer.
 const WAITING_OCTETS: u64 = 1 << 20;
-
-fn heap(now: &Value) -> u64 {
-    now["heap_bytes"].as_u64().expect("a number")
-}
 
 /// The word for a connection that is turned away.
 fn turned_away(protocol: Protocol) -> &'static str {
@@ -74,7 +69,7 @@ async fn a_quic_client_that_goes_away_has_so_long_and_is_sent_little() {
     let now = server.until_refused("handshake_timeout", 1);
     assert_eq!((&now["handshakes_failed"], &now["connections_open"]), (&1.into(), &0.into()));
     // quinn lets the datagram with which it reaches the three times be whole.
-    let octets = |name: &str| now[name].as_u64().expect(name);
+    let octets = |name: &str| number(&now, name);
     assert!(
         octets("bytes_out") > octets("bytes_in") && octets("bytes_out") < 4 * octets("bytes_in"),
         "{now}"
@@ -144,7 +139,7 @@ async fn an_answer_that_nobody_takes_has_so_long_and_little_of_it_waits() {
     let options = ["--idle-timeout-ms", "1500"];
     for protocol in Protocol::ALL {
         let mut server = Server::start("starved", protocol, &options);
-        let before = heap(&server.now());
+        let before = number(&server.now(), "heap_bytes");
         let held: Box<dyn std::any::Any> = match protocol {
             Protocol::H1 => {
                 let mut stream = server.tcp().await;
@@ -165,11 +160,11 @@ async fn an_answer_that_nobody_takes_has_so_long_and_little_of_it_waits() {
             }
         };
         server.until("the request", |now| now["requests"] == 1);
-        let waiting = heap(&server.now()).saturating_sub(before);
+        let waiting = number(&server.now(), "heap_bytes").saturating_sub(before);
         assert!(waiting < WAITING_OCTETS, "{waiting} octets wait over {}", protocol.name());
         let now = server.until_refused("idle_timeout", 1);
         assert_eq!((&now["requests_cancelled"], &now["connections_open"]), (&1.into(), &0.into()));
-        let peak = now["heap_peak_bytes"].as_u64().expect("a number");
+        let peak = number(&now, "heap_peak_bytes");
         assert!(peak - before < WAITING_OCTETS, "{peak} octets over {}", protocol.name());
         // After a FIN the kernel would go on sending what it has.
         if let Ok(mut stream) = held.downcast::<TlsStream<tokio::net::TcpStream>>() {
@@ -253,7 +248,7 @@ async fn with_retry_nothing_is_kept_of_clients_that_do_not_answer() {
         let now = server.until("five first flights", |now| {
             now["handshakes_in_flight"] == kept && now["retries_sent"] == 5 - kept
         });
-        let octets = |name: &str| now[name].as_u64().expect(name);
+        let octets = |name: &str| number(&now, name);
         assert_eq!(octets("bytes_out") < octets("bytes_in"), kept == 0, "{now}");
     }
 }
@@ -343,7 +338,7 @@ async fn what_comes_over_a_stream_of_http_3_is_little_whatever_length_was_stated
     const FRAMES: [(bool, u8); 2] = [(true, 1), (false, 4)];
     for (is_request, kind) in FRAMES {
         let mut server = Server::start("stated", Protocol::H3, &[]);
-        let before = heap(&server.now());
+        let before = number(&server.now(), "heap_bytes");
         let (_endpoint, connection) = server.quic().await;
         let mut send = if is_request {
             connection.open_bi().await.expect("there is credit").0
@@ -361,7 +356,7 @@ async fn what_comes_over_a_stream_of_http_3_is_little_whatever_length_was_stated
         assert!(sent < 1_000_000, "{sent} octets were taken");
         connection.closed().await;
         let now = server.until("the end of the connection", |now| now["connections_open"] == 0);
-        assert!(now["heap_peak_bytes"].as_u64().expect("a number") - before < WAITING_OCTETS);
+        assert!(number(&now, "heap_peak_bytes") - before < WAITING_OCTETS);
     }
 }
 

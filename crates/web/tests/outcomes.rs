@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Asked, Server, ask, certificates};
+use common::{Asked, Server, ask, certificates, number};
 use quinn::VarInt;
 use rustls::{ServerConnection, StreamOwned};
 use web::certificates::Kind;
@@ -83,7 +83,7 @@ fn a_server_that_says_nothing_is_a_timeout_with_its_line() {
         let asked = ask_within(protocol, address, &folder);
         assert_eq!(asked.outcome(), "timeout");
         let request = &asked.requests[0];
-        let instant = |name: &str| request[name].as_u64().expect(name);
+        let instant = |name: &str| number(request, name);
         assert!(instant("end_ns") - instant("due_ns") >= 400_000_000, "{request}");
         assert!(request["connected_ns"].is_null() && request["first_byte_ns"].is_null(), "{request}");
         assert_eq!(asked.done["outcomes"], serde_json::json!({"timeout": 1}));

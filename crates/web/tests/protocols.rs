@@ -4,14 +4,10 @@ mod common;
 
 use std::path::Path;
 
-use common::{Server, certificates, client, server_command};
+use common::{Server, certificates, client, number, server_command};
 use serde_json::Value;
 use web::certificates::Kind;
 use web::protocol::Protocol;
-
-fn number(value: &Value, name: &str) -> u64 {
-    value[name].as_u64().unwrap_or_else(|| panic!("`{name}` is no number in {value}"))
-}
 
 #[test]
 fn each_protocol_answers_and_counts() {

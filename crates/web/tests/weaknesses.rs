@@ -6,11 +6,10 @@ mod common;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use common::Server;
 use common::attack::LATE_CRYPTO;
 use common::wire::{h3_frame, h3_get, initial_only};
+use common::{Server, number};
 use quinn::VarInt;
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use web::protocol::Protocol;
 
@@ -21,10 +20,6 @@ fn weak(name: &str, protocol: Protocol, options: &[&str]) -> Server {
     let server = Server::start(&format!("weak-{name}"), protocol, &[options, &["--weakness", name]].concat());
     assert_eq!(server.ready["weaknesses"], serde_json::json!([name]));
     server
-}
-
-fn heap(now: &Value) -> u64 {
-    now["heap_bytes"].as_u64().expect("a number")
 }
 
 async fn still_open(server: &mut Server) {
@@ -80,13 +75,13 @@ async fn no_body_timeout() {
 async fn unbounded_bodies() {
     let options = ["--idle-timeout-ms", "500", "--body-timeout-ms", "60000"];
     let mut server = weak("unbounded-bodies", Protocol::H1, &options);
-    let before = heap(&server.now());
+    let before = number(&server.now(), "heap_bytes");
     let mut stream = server.tcp().await;
     let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n";
     stream.write_all(head).await.expect("the server reads");
     stream.write_all(&vec![b'a'; 5_000_000]).await.expect("the server reads");
     stream.flush().await.expect("the server reads");
-    server.until("the body", |now| heap(now) > before + 4_000_000);
+    server.until("the body", |now| number(now, "heap_bytes") > before + 4_000_000);
     // Each octet more keeps it open.
     for _ in 0..20 {
         stream.write_all(b"a").await.expect("the server reads");
@@ -139,35 +134,33 @@ async fn unbounded_headers() {
 #[tokio::test]
 async fn unbounded_control() {
     let mut server = weak("unbounded-control", Protocol::H3, &[]);
-    let before = heap(&server.now());
+    let before = number(&server.now(), "heap_bytes");
     let (_endpoint, connection) = server.quic().await;
     let mut send = connection.open_uni().await.expect("there is credit");
     send.write_all(&[&[0][..], &h3_frame(4, 100_000_000)].concat()).await.expect("the connection is open");
     send.write_all(&vec![b'a'; 5_000_000]).await.expect("the connection is open");
-    server.until("the frame", |now| heap(now) > before + 4_000_000);
+    server.until("the frame", |now| number(now, "heap_bytes") > before + 4_000_000);
 }
 
 #[tokio::test]
 async fn unbounded_sending() {
     let mut server = weak("unbounded-sending", Protocol::H3, &[]);
-    let before = heap(&server.now());
+    let before = number(&server.now(), "heap_bytes");
     let (_endpoint, connection) = server.quic().await;
     let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
     send.write_all(&h3_get("/bytes/50000000", 0)).await.expect("the connection is open");
     send.finish().expect("it is open");
     receive.read_exact(&mut [0; 10]).await.expect("an answer begins");
-    server.until("the answer in memory", |now| {
-        now["heap_peak_bytes"].as_u64().expect("a number") > before + 10_000_000
-    });
+    server.until("the answer in memory", |now| number(now, "heap_peak_bytes") > before + 10_000_000);
 }
 
 #[tokio::test]
 async fn unbounded_crypto() {
     let mut server = weak("unbounded-crypto", Protocol::H3, &[]);
-    let before = heap(&server.now());
+    let before = number(&server.now(), "heap_bytes");
     let done = server.attacked(LATE_CRYPTO).await;
     assert_eq!(done["connections_ended"], serde_json::json!({}), "{done}");
-    let peak = server.now()["heap_peak_bytes"].as_u64().expect("a number");
+    let peak = number(&server.now(), "heap_peak_bytes");
     assert!(peak > before + 2_000_000, "{peak} octets after {before}");
 }
 
@@ -177,7 +170,7 @@ async fn repeats_datagrams() {
     let endpoint = server.endpoint();
     let _deaf = initial_only(&endpoint, server.address).await;
     let now = server.until_refused("handshake_timeout", 1);
-    let octets = |name: &str| now[name].as_u64().expect(name);
+    let octets = |name: &str| number(&now, name);
     assert!(octets("bytes_out") >= 4 * octets("bytes_in"), "{now}");
 }
 

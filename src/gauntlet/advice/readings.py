@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from statistics import fmean
 
 from gauntlet.advice.classes import Need
 from gauntlet.advice.grid import TAILS, Sample, Variant
@@ -11,7 +12,7 @@ from gauntlet.advice.standing import Tail
 from gauntlet.errors import NotMeasured
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.quantity import MESSAGES, Quantity
+from gauntlet.metrics.quantity import MESSAGES, End, Quantity
 from gauntlet.metrics.selected import Selected
 
 LOST = ("message_failure_ratio", "message_loss_ratio")
@@ -62,23 +63,42 @@ class Readings(ABC):
         quantiles = {level: self._told(need, protocol, condition, Quantity(of, level)) for level in TAILS}
         known = {level: found for level, found in quantiles.items() if found is not None}
         missed = None if deadline_s is None else self.missed(need, protocol, condition, deadline_s)
-        return Tail(known, missed) if known or missed else None
+        if deadline_s is None or missed is None:
+            return Tail(known) if known else None
+        return Tail(known, missed, self._missed_between(need, protocol, condition, deadline_s, missed.value))
 
     def missed(self, need: Need, protocol: str, condition: Condition, deadline_s: float) -> Mean | None:
         """The share of messages that were late or lost; None where it is not known."""
-        # A message that takes exactly as long as it may is in time.
-        late = Quantity(MESSAGES[need.kpi], between=(math.nextafter(deadline_s, math.inf), math.inf))
         try:
-            found = self.read(need, protocol, condition, late)
-            found.check()
+            late = self._late(need, protocol, condition, deadline_s)
         except NotMeasured:
             return None
+        shares = _with_lost(late, self._lost(need, protocol, condition))
+        return (the_same(shares[0]) if late.deterministic else mean(shares)).within(0.0, 1.0)
+
+    def _missed_between(
+        self, need: Need, protocol: str, condition: Condition, deadline_s: float, told: float
+    ) -> tuple[float, float]:
+        """What the mean share is at least and at most by the quantiles that are kept."""
+        if told in (0.0, 1.0):
+            # Every deadline lies beyond all delays, or before.
+            return told, told
         lost = self._lost(need, protocol, condition)
-        shares = [
-            gone + (1 - gone) * share
-            for gone, share in ((lost.get(it, 0.0), share) for it, share in found.values.items())
-        ]
-        return (the_same(shares[0]) if found.deterministic else mean(shares)).within(0.0, 1.0)
+        late = (self._late(need, protocol, condition, deadline_s, end) for end in (End.LEAST, End.MOST))
+        least, most = (fmean(_with_lost(it, lost)) for it in late)
+        return least, most
+
+    def _late(
+        self, need: Need, protocol: str, condition: Condition, deadline_s: float, end: End | None = None
+    ) -> Selected:
+        """By repetition the share of late messages among those that came. Raises NotMeasured where it is not
+        known.
+        """
+        # A message that takes exactly as long as it may is in time.
+        late = Quantity(MESSAGES[need.kpi], between=(math.nextafter(deadline_s, math.inf), math.inf), end=end)
+        found = self.read(need, protocol, condition, late)
+        found.check()
+        return found
 
     def _lost(self, need: Need, protocol: str, condition: Condition) -> Mapping[int, float]:
         for name in LOST:
@@ -95,3 +115,9 @@ class Readings(ABC):
             return self.read(need, protocol, condition, of).mean()
         except NotMeasured:
             return None
+
+
+def _with_lost(late: Selected, lost: Mapping[int, float]) -> list[float]:
+    """Each repetition's share of messages that were late or lost."""
+    gone = {repetition: lost.get(repetition, 0.0) for repetition in late.values}
+    return [gone[repetition] + (1 - gone[repetition]) * share for repetition, share in late.values.items()]

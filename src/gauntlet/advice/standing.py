@@ -55,6 +55,8 @@ class Tail:
     """Level -> delay of the messages that arrived, the channel's own included."""
     missed: Mean | None = None
     """Share of the messages sent that were not there by the need's limit, lost ones included."""
+    missed_between: tuple[float, float] | None = None
+    """What that share is at least and at most: results keep quantiles, and it is read between two of them."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,11 @@ class Standing:
     def missed(self) -> Mean | None:
         """Share of the messages that were late or lost; None where it is not known."""
         return None if self.tail is None else self.tail.missed
+
+    @property
+    def missed_between(self) -> tuple[float, float] | None:
+        """What that share is at least and at most; None where it is not known."""
+        return None if self.tail is None else self.tail.missed_between
 
 
 def stands(

@@ -128,6 +128,7 @@ def _standing(standing: Standing) -> dict[str, Any]:
         "decided_by": "missed" if standing.by_missed else "value",
         **{f"p{100 * level:g}_s".replace(".", "_"): _value(mean) for level, mean in known.items()},
         **_interval("missed", standing.missed),
+        **dict(zip(("missed_least", "missed_most"), standing.missed_between or (None, None), strict=True)),
         "may_miss": lateness.may_miss(standing.need),
     }
 

@@ -66,7 +66,8 @@ TAIL_RULE = (
 
 LATE_RULE = (
     "Late or lost are messages that were not there in time: where a need says 99 %, 1 % may be. The sign "
-    "goes by that share where it is worse than the delay."
+    "goes by that share where it is worse than the delay. It is read between two of the quantiles that "
+    "results keep; where these leave open whether it keeps its limit, both its ends are told."
 )
 """What else a need of messages asks (`gauntlet.advice.lateness`)."""
 
@@ -177,7 +178,8 @@ def decided(standing: Standing) -> str:
     """
     missed, paired = standing.missed, standing.paired
     if standing.by_missed and missed is not None:
-        return f"{_with_interval(missed, 100, '%')} late or lost, {_may_miss(standing.need)}"
+        share = f"{_with_interval(missed, 100, '%')} late or lost"
+        return ", ".join(filter(None, [share, _ends(standing), _may_miss(standing.need)]))
     margin = "" if paired is None else f"paired margin {_in_unit(paired, standing.kpi)}"
     return ", ".join(filter(None, [value(standing), limit(standing), margin]))
 
@@ -186,6 +188,17 @@ def _may_miss(need: Need) -> str:
     """How many messages may be late or lost: at most 0.1 %; empty where a need does not say so."""
     allowed = lateness.may_miss(need)
     return "" if allowed is None else f"at most {100 * allowed:g} %"
+
+
+def _ends(standing: Standing) -> str:
+    """What the share of late or lost messages is at least and at most, where its limit lies between: 0.0500
+    to 0.150 % by the quantiles kept; else empty.
+    """
+    allowed, ends = lateness.may_miss(standing.need), standing.missed_between
+    if allowed is None or ends is None or not ends[0] <= allowed < ends[1]:
+        return ""
+    least, most = (number(100 * it) for it in ends)
+    return f"{least} to {most} % by the quantiles kept"
 
 
 def slowest(candidate: Candidate, *, missed: bool = True) -> str:
@@ -204,9 +217,9 @@ def tail(standing: Standing, *, missed: bool = True) -> str:
         for level, mean in sorted(standing.tail.quantiles_s.items())
     ]
     if missed and standing.missed is not None:
-        allowed = _may_miss(standing.need)
+        besides = "; ".join(filter(None, [_may_miss(standing.need), _ends(standing)]))
         share = f"{number(100 * standing.missed.value)} % late or lost"
-        said.append(f"{share} ({allowed})" if allowed else share)
+        said.append(f"{share} ({besides})" if besides else share)
     return ", ".join(said)
 
 

@@ -1,6 +1,6 @@
 """The numbers of a run, each with its unit and what it is; and the row of a run."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -193,8 +193,17 @@ def row(outcome: Outcome, names: tuple[str, ...], lacks: Sequence[str] = ()) -> 
     those of the gates, and what it `lacks` besides of what is asked of it.
     """
     reasons = [*gates.reasons(outcome), *lacks]
-    numbers = {name: None if reasons else NUMBERS[name][1](outcome) for name in names}
-    return {**numbers, INVALID: float(bool(reasons)), "why_invalid": "; ".join(reasons)}
+    return invalid(names, reasons) if reasons else valid({name: NUMBERS[name][1](outcome) for name in names})
+
+
+def valid(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of a run that tells something."""
+    return {**numbers, INVALID: 0.0, "why_invalid": ""}
+
+
+def invalid(names: Iterable[str], reasons: Iterable[str]) -> dict[str, Any]:
+    """The row of a run that tells nothing: it has no number, and why."""
+    return {**dict.fromkeys(names), INVALID: 1.0, "why_invalid": "; ".join(reasons)}
 
 
 def _over(outcome: Outcome, above: str, below: str) -> float | None:

@@ -45,6 +45,11 @@ def planned(asked: Sequence[Condition], repetitions: int, **details: Any) -> Pla
     )
 
 
+def of_client(client: Client) -> dict[str, Any]:
+    """What a plan says of honest requests."""
+    return {"requests": client.requests, "interval_s": client.interval_s, "limit_s": client.limit_s}
+
+
 def labels(plan: Plan, **own: Mapping[Any, str]) -> dict[str, Mapping[Any, str]]:
     """How the values of a plan's factors read: those that several benches have, and its own."""
     return {name: words for name, words in {**LABELS, **own}.items() if name in plan.factors}
@@ -188,9 +193,14 @@ def _why(server: str) -> str:
     return "it is here now; type the same command again."
 
 
+def play(run: Run) -> Outcome:
+    """Play a run with the certificates of all benches."""
+    return arena.play(run, certificates_folder())
+
+
 def played(run: Run, names: Sequence[str]) -> dict[str, Any]:
     """A run and its row."""
-    return sample(arena.play(run, certificates_folder()), names)
+    return sample(play(run), names)
 
 
 _PROBE = Attack(KINDS["flood"], 20, 6)
@@ -205,7 +215,7 @@ def unit_per_s(tell: Tell, parts: Parts, same: Mapping[str, Any]) -> float:
     def probe() -> pa.Table:
         tell("What a handshake costs while nothing else happens: the unit of the levels.")
         run = Run(SERVERS["own"], "h2", P_256, Client(10, 0.5, 5.0), _PROBE, client_at_s=1.0)
-        cost_s = arena.play(run, certificates_folder()).server_cpu_a_handshake_s
+        cost_s = play(run).server_cpu_a_handshake_s
         if not cost_s:
             raise RunError("The server completed no handshake of a probe, so levels have no unit.")
         return pa.table({"unit_per_s": [OF_A_CORE / cost_s]})

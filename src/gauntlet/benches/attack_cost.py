@@ -8,15 +8,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gauntlet.attack import arena
 from gauntlet.attack.certificates import KEYS, P_256
 from gauntlet.attack.gates import reasons
-from gauntlet.attack.measures import INVALID, INVALID_RUN, NUMBERS
+from gauntlet.attack.measures import INVALID, INVALID_RUN, NUMBERS, invalid, valid
 from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.contract import OFF, RETRY
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_common
-from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
+from gauntlet.benches.attack_common import Condition, facts, labels, measure, planned, play
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -76,7 +75,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             of_a_core=None,
             more=_SERVED[resumption],
         )
-        found = row(arena.play(run, certificates_folder()), resumption)
+        found = row(play(run), resumption)
         # Runs under callgrind take long: a first look, which has ten minutes, has none.
         if quick or found[INVALID]:
             return {**found, **_NOT_COUNTED}
@@ -107,18 +106,18 @@ def row(outcome: Outcome, resumption: str) -> dict[str, Any]:
     if resumption == EARLY and early < 0.9 * len(outcome.requests):
         why.append(f"{early:.0f} of {len(outcome.requests)} requests came as early data")
     if why or not served or outcome.client_cpu_s is None:
-        return {**dict.fromkeys(_OF_A_RUN), INVALID: 1.0, "why_invalid": "; ".join(why)}
+        return invalid(_OF_A_RUN, why)
     server_s = outcome.samples[-1].cpu_s - outcome.samples[0].cpu_s
     came, left = (float(outcome.counted.get(name, 0)) for name in ("bytes_in", "bytes_out"))
-    return {
-        "server_cpu_a_handshake_s": server_s / served,
-        "client_cpu_a_handshake_s": outcome.client_cpu_s / served,
-        "bytes_to_server_a_handshake": came / served,
-        "bytes_to_client_a_handshake": left / served,
-        "bytes_a_handshake": (came + left) / served,
-        INVALID: 0.0,
-        "why_invalid": "",
-    }
+    return valid(
+        {
+            "server_cpu_a_handshake_s": server_s / served,
+            "client_cpu_a_handshake_s": outcome.client_cpu_s / served,
+            "bytes_to_server_a_handshake": came / served,
+            "bytes_to_client_a_handshake": left / served,
+            "bytes_a_handshake": (came + left) / served,
+        }
+    )
 
 
 def _instructions(run: Run, few: int, many: int) -> Mapping[str, float | None]:
@@ -126,10 +125,7 @@ def _instructions(run: Run, few: int, many: int) -> Mapping[str, float | None]:
     not served.
     """
     less, more = (
-        arena.play(
-            replace(run, counted=True, client=Client(requests, 0.2, 30.0, more=run.client.more)),
-            certificates_folder(),
-        )
+        play(replace(run, counted=True, client=Client(requests, 0.2, 30.0, more=run.client.more)))
         for requests in (few, many)
     )
     if any(it.took_s is None for outcome in (less, more) for it in outcome.requests):

@@ -26,6 +26,7 @@ from gauntlet.benches.attack_common import (
     facts,
     labels,
     measure,
+    of_client,
     planned,
     played,
     ready,
@@ -159,9 +160,7 @@ def _plan(scale: _Scale) -> Plan:
     return planned(
         scale.conditions,
         scale.repetitions,
-        requests=scale.client.requests,
-        interval_s=scale.client.interval_s,
-        limit_s=scale.client.limit_s,
+        **of_client(scale.client),
         ahead_s=scale.ahead_s,
         server_of_a_core=OF_A_CORE,
         unit="full handshakes over HTTP/2 that fill the server's share",

@@ -10,22 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gauntlet.attack import arena, kinds
+from gauntlet.attack import kinds
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.gates import reasons
 from gauntlet.attack.kinds import BUILT_UP_S
-from gauntlet.attack.measures import INVALID, INVALID_RUN
+from gauntlet.attack.measures import INVALID_RUN, invalid, valid
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import (
-    Condition,
-    certificates_folder,
-    facts,
-    labels,
-    measure,
-    planned,
-    ready,
-)
+from gauntlet.benches.attack_common import Condition, facts, labels, measure, planned, play, ready
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -65,7 +57,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             )
             for held in _HELD[quick]
         ]
-        return row([arena.play(run, certificates_folder()) for run in runs])
+        return row([play(run) for run in runs])
 
     return measure(
         conditions(quick),
@@ -86,12 +78,13 @@ def row(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     if not why and len(set(held)) < 2:
         why.append(f"{held[0]} connections were held in each run")
     if why:
-        return {**dict.fromkeys(_SLOPES), INVALID: 1.0, "why_invalid": "; ".join(dict.fromkeys(why))}
-    slopes = {
-        name: float(np.polyfit(held, [of(outcome) for outcome in outcomes], 1)[0])
-        for name, of in _SLOPES.items()
-    }
-    return {**slopes, INVALID: 0.0, "why_invalid": ""}
+        return invalid(_SLOPES, dict.fromkeys(why))
+    return valid(
+        {
+            name: float(np.polyfit(held, [of(outcome) for outcome in outcomes], 1)[0])
+            for name, of in _SLOPES.items()
+        }
+    )
 
 
 _SLOPES: Mapping[str, Callable[[Outcome], int]] = {

@@ -24,6 +24,7 @@ from gauntlet.benches.attack_common import (
     facts,
     labels,
     measure,
+    of_client,
     planned,
 )
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
@@ -122,14 +123,8 @@ def _figures(part: pa.Table) -> Figures:
 
 
 def _plan(quick: bool) -> Plan:
-    client = prediction.CLIENT
     return planned(
-        conditions(quick),
-        _REPETITIONS,
-        learnt=list(prediction.LEARNT),
-        requests=client.requests,
-        interval_s=client.interval_s,
-        limit_s=client.limit_s,
+        conditions(quick), _REPETITIONS, learnt=list(prediction.LEARNT), **of_client(prediction.CLIENT)
     )
 
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
-from gauntlet.attack import arena, kinds
+from gauntlet.attack import kinds
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.gates import reasons
-from gauntlet.attack.measures import INVALID, INVALID_RUN
+from gauntlet.attack.measures import INVALID_RUN, invalid, valid
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches.attack_common import (
     Condition,
-    certificates_folder,
     facts,
     labels,
     measure,
     planned,
+    play,
     ready,
     unit_per_s,
 )
@@ -65,7 +65,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             Attack(kinds.KINDS["flood"], rate, flood_s),
             attack_at_s=quiet_s,
         )
-        return row(arena.play(run, certificates_folder()), watched_s)
+        return row(play(run), watched_s)
 
     return measure(
         conditions(quick), _REPETITIONS[quick], seed, tell, parts,
@@ -87,7 +87,7 @@ def row(outcome: Outcome, watched_s: float) -> dict[str, Any]:
     if not why and not before:
         why.append("no request was served before the flood")
     if why or ended_s is None:
-        return {"recovery_time_s": None, "recovered": None, INVALID: 1.0, "why_invalid": "; ".join(why)}
+        return invalid(("recovery_time_s", "recovered"), why)
     usual_s = median(before) * _SLOWER + _SLOWER_S
     after_s = ended_s - outcome.client_began_s
     later = [it for it in outcome.requests if it.began_s >= after_s]
@@ -95,8 +95,8 @@ def row(outcome: Outcome, watched_s: float) -> dict[str, Any]:
     for place in range(len(later) - _IN_A_ROW + 1):
         if all(as_before[place : place + _IN_A_ROW]):
             found_s = later[place].began_s - after_s
-            return {"recovery_time_s": found_s, "recovered": 1.0, INVALID: 0.0, "why_invalid": ""}
-    return {"recovery_time_s": watched_s, "recovered": 0.0, INVALID: 0.0, "why_invalid": ""}
+            return valid({"recovery_time_s": found_s, "recovered": 1.0})
+    return valid({"recovery_time_s": watched_s, "recovered": 0.0})
 
 
 def _plan(quick: bool) -> Plan:

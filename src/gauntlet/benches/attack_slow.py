@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gauntlet.attack import arena, kinds
+from gauntlet.attack import kinds
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.kinds import BUILT_UP_S
 from gauntlet.attack.measures import kpis
@@ -16,11 +16,12 @@ from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches.attack_common import (
     Condition,
-    certificates_folder,
     facts,
     labels,
     measure,
+    of_client,
     planned,
+    play,
     ready,
     sample,
 )
@@ -110,7 +111,7 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
             attack,
             client_at_s=BUILT_UP_S + 1.0 if attack else 0.0,
         )
-        outcome = arena.play(run, certificates_folder())
+        outcome = play(run)
         return sample(outcome, _MEASURES, lacks(outcome, held))
 
     return measure(
@@ -135,15 +136,7 @@ def lacks(outcome: Outcome, asked: int) -> list[str]:
 
 
 def _plan(quick: bool) -> Plan:
-    client = _CLIENT[quick]
-    return planned(
-        conditions(quick),
-        _REPETITIONS[quick],
-        requests=client.requests,
-        interval_s=client.interval_s,
-        limit_s=client.limit_s,
-        built_up_s=BUILT_UP_S,
-    )
+    return planned(conditions(quick), _REPETITIONS[quick], **of_client(_CLIENT[quick]), built_up_s=BUILT_UP_S)
 
 
 BENCH = Bench(

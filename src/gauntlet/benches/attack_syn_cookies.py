@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gauntlet.attack import arena, namespace
+from gauntlet.attack import namespace
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.kinds import SYN_FLOOD
 from gauntlet.attack.measures import INVALID, kpis
@@ -18,7 +18,7 @@ from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE
 from gauntlet.benches import attack_common, attack_cost
-from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
+from gauntlet.benches.attack_common import Condition, facts, labels, measure, of_client, planned, play
 from gauntlet.benches.contract import SAMPLES, Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -81,7 +81,7 @@ def _run(cookies: str, rate: int, quick: bool) -> Run:
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     def of(condition: Condition) -> Mapping[str, Any]:
         run = _run(str(condition["cookies"]), int(condition["flood_per_s"]), quick)
-        return {SAMPLES: run.client.requests, **row(arena.play(run, certificates_folder()))}
+        return {SAMPLES: run.client.requests, **row(play(run))}
 
     return measure(
         conditions(quick), _REPETITIONS[quick], seed, tell, parts,
@@ -117,9 +117,7 @@ def _plan(quick: bool) -> Plan:
     return planned(
         conditions(quick),
         _REPETITIONS[quick],
-        requests=_UNDER_FLOOD.requests,
-        interval_s=_UNDER_FLOOD.interval_s,
-        limit_s=_UNDER_FLOOD.limit_s,
+        **of_client(_UNDER_FLOOD),
         ahead_s=_AHEAD_S,
         server_of_a_core=OF_A_CORE,
         left_alone=_LEFT_ALONE[quick].requests,

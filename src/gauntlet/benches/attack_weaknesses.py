@@ -10,14 +10,22 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from gauntlet.attack import arena, kinds, unattacked, verdict
+from gauntlet.attack import kinds, unattacked, verdict
 from gauntlet.attack.certificates import P_256
 from gauntlet.attack.measures import INVALID, kpis, row
 from gauntlet.attack.programs import weak_server
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_common
-from gauntlet.benches.attack_common import Condition, certificates_folder, facts, labels, measure, planned
+from gauntlet.benches.attack_common import (
+    Condition,
+    certificates_folder,
+    facts,
+    labels,
+    measure,
+    planned,
+    play,
+)
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -110,7 +118,7 @@ def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Part
             tight=kind.timed,
             client_at_s=1.0,
         )
-        attacked = arena.play(run, certificates_folder())
+        attacked = play(run)
         found = verdict.judged(attacked, alone(run))
         invalid = found.verdict == verdict.INVALID
         numbers = row(attacked, _MEASURES)

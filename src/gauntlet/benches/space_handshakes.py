@@ -1,8 +1,9 @@
 """What both ends compute to open a session, by the thread's clock (crate `flight-links`)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import fmean, median
+from typing import Any
 
 import pyarrow as pa
 
@@ -117,22 +118,43 @@ def _plan(factors: Mapping[str, Sequence[Factor]], *, quick: bool) -> Plan:
     return Plan(factors, _BLOCKS[quick], {"handshakes a block": 2 if quick else 20, "cores": 1})
 
 
-BENCH = Bench(
-    name="space-handshakes",
-    about="Computing time, bytes and round trips of handshakes, by group, signature, certificates and "
-    "resumption.",
-    measures=MEASURES,
-    full=_plan(_PLANNED, quick=False),
-    quick=_plan(_PLANNED, quick=True),
-    measure=partial(_measure, keeping_to(_SECURITIES)),
-    ready=ready,
-    labels={
-        "security": {**SECURITIES, "quic-stream": "QUIC"},
-        "provider": PROVIDERS,
-        "cipher": CIPHERS,
-        "group": GROUPS,
-        "signature": SIGNATURES,
-    },
+def _bench(
+    name: str,
+    about: str,
+    planned: Mapping[str, Sequence[Factor]],
+    options: Sequence[str],
+    securities: Mapping[Any, str],
+    *,
+    providers: Mapping[Any, str] = PROVIDERS,
+    ready: Callable[[], None] = ready,
+) -> Bench:
+    """A bench of handshakes: what is planned, the options with which the program measures that, and how the
+    values of its factors read.
+    """
+    return Bench(
+        name=name,
+        about=about,
+        measures=MEASURES,
+        full=_plan(planned, quick=False),
+        quick=_plan(planned, quick=True),
+        measure=partial(_measure, options),
+        ready=ready,
+        labels={
+            "security": securities,
+            "provider": providers,
+            "cipher": CIPHERS,
+            "group": GROUPS,
+            "signature": SIGNATURES,
+        },
+    )
+
+
+BENCH = _bench(
+    "space-handshakes",
+    "Computing time, bytes and round trips of handshakes, by group, signature, certificates and resumption.",
+    _PLANNED,
+    keeping_to(_SECURITIES),
+    {**SECURITIES, "quic-stream": "QUIC"},
 )
 
 _PLANNED_DTLS: dict[str, list[Factor]] = {
@@ -146,21 +168,12 @@ _PLANNED_DTLS: dict[str, list[Factor]] = {
 }
 """What its library has."""
 
-DTLS = Bench(
-    name="space-handshakes-dtls",
-    about="Computing time, bytes and round trips of DTLS's handshakes, by group, cipher and certificates.",
-    measures=MEASURES,
-    full=_plan(_PLANNED_DTLS, quick=False),
-    quick=_plan(_PLANNED_DTLS, quick=True),
-    measure=partial(_measure, keeping_to(BEYOND)),
-    ready=ready,
-    labels={
-        "security": BEYOND,
-        "provider": PROVIDERS,
-        "cipher": CIPHERS,
-        "group": GROUPS,
-        "signature": SIGNATURES,
-    },
+DTLS = _bench(
+    "space-handshakes-dtls",
+    "Computing time, bytes and round trips of DTLS's handshakes, by group, cipher and certificates.",
+    _PLANNED_DTLS,
+    keeping_to(BEYOND),
+    BEYOND,
 )
 
 _BOTH_LIBRARIES = ("quic-stream", "s2n-stream")
@@ -172,22 +185,13 @@ _PLANNED_S2N: dict[str, list[Factor]] = {
     "signature": ["ed25519", "ecdsa-p256", "rsa-2048"],
 }
 
-S2N_QUIC = Bench(
-    name="space-handshakes-s2n",
-    about="Computing time, bytes and round trips of s2n-quic's handshakes and in the same blocks of quinn's, "
-    "by provider, group, signature, certificates and resumption.",
-    measures=MEASURES,
-    full=_plan(_PLANNED_S2N, quick=False),
-    quick=_plan(_PLANNED_S2N, quick=True),
-    measure=partial(_measure, [*keeping_to(_BOTH_LIBRARIES), "--cipher", "aes-256-gcm"]),
-    ready=ready,
-    labels={
-        "security": {"quic-stream": "QUIC by quinn", "s2n-stream": "QUIC by s2n-quic"},
-        "provider": PROVIDERS,
-        "cipher": CIPHERS,
-        "group": GROUPS,
-        "signature": SIGNATURES,
-    },
+S2N_QUIC = _bench(
+    "space-handshakes-s2n",
+    "Computing time, bytes and round trips of s2n-quic's handshakes and in the same blocks of quinn's, by "
+    "provider, group, signature, certificates and resumption.",
+    _PLANNED_S2N,
+    [*keeping_to(_BOTH_LIBRARIES), "--cipher", "aes-256-gcm"],
+    {"quic-stream": "QUIC by quinn", "s2n-stream": "QUIC by s2n-quic"},
 )
 
 _PLANNED_OPENSSL: dict[str, list[Factor]] = {
@@ -196,20 +200,13 @@ _PLANNED_OPENSSL: dict[str, list[Factor]] = {
     "provider": values(UNDER_RUSTLS),
 }
 
-OPENSSL = Bench(
-    name="space-handshakes-openssl",
-    about="Computing time, bytes and round trips of QUIC's handshakes by OpenSSL and in the same blocks by "
-    "AWS-LC and ring, by group, signature, certificates and resumption.",
-    measures=MEASURES,
-    full=_plan(_PLANNED_OPENSSL, quick=False),
-    quick=_plan(_PLANNED_OPENSSL, quick=True),
-    measure=partial(_measure, [*keeping_to(["quic-stream"]), *by(UNDER_RUSTLS), "--cipher", "aes-256-gcm"]),
+OPENSSL = _bench(
+    "space-handshakes-openssl",
+    "Computing time, bytes and round trips of QUIC's handshakes by OpenSSL and in the same blocks by AWS-LC "
+    "and ring, by group, signature, certificates and resumption.",
+    _PLANNED_OPENSSL,
+    [*keeping_to(["quic-stream"]), *by(UNDER_RUSTLS), "--cipher", "aes-256-gcm"],
+    {"quic-stream": "QUIC by quinn"},
+    providers=UNDER_RUSTLS,
     ready=ready_with_openssl,
-    labels={
-        "security": {"quic-stream": "QUIC by quinn"},
-        "provider": UNDER_RUSTLS,
-        "cipher": CIPHERS,
-        "group": GROUPS,
-        "signature": SIGNATURES,
-    },
 )

@@ -26,7 +26,6 @@ from gauntlet.experiment import (
 from gauntlet.experiment.load import Experiment, Point
 from gauntlet.experiment.queues import QueueSection
 from gauntlet.experiment.runspec import Factor, FlowSpec, LinkConditions, RunSpec, ScenarioRef
-from gauntlet.experiment.scenario_section import FollowedSection
 from gauntlet.experiment.schema import Condition, ExperimentSection
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
@@ -62,7 +61,7 @@ def empty_run(condition: Condition, folder: Path, *, seed: int, limit_s: float) 
     ride = _Ride.of(condition, folder, seed)
     link_seed = seeds.link_seed(seed, 1)
     drawn = ride.drawn(link_seed)
-    start_s, duration_s = stretches.stretch(ride.section, ride.scenario, link_seed, limit_s)
+    start_s, duration_s = stretches.stretch(ride.asked, ride.scenario, link_seed, limit_s)
     return RunSpec(
         id="exec",
         factors={},
@@ -141,8 +140,7 @@ class _Ride:
     """The scenario of one condition, and what follows from it for every repetition."""
 
     ref: ScenarioRef
-    section: FollowedSection
-    """What the file says of it."""
+    asked: stretches.Asked
     scenario: "Scenario"
     link: LinkConditions
     delay_half_width_s: float
@@ -163,7 +161,8 @@ class _Ride:
         link = _link(condition, scenario) if own is None else own.conditions(condition)
         half_width_s = condition.link.channel_delay[1] if condition.link.channel_delay else 0.0
         sysctls = {**STOCK_SYSCTLS, **condition.sysctl}
-        ride = _Ride(ref, section, scenario, link, half_width_s, sysctls, own)
+        asked = stretches.Asked(section.name, section.chunk, section.start)
+        ride = _Ride(ref, asked, scenario, link, half_width_s, sysctls, own)
         links.check(ref, scenario, ride._shifted(-half_width_s).link)
         return ride
 
@@ -180,7 +179,7 @@ class _Ride:
                 from gauntlet.scenario import stratum
 
                 part = stratum(seed, repetition)
-            found = stretches.stretch(self.section, self.scenario, link_seed, limit_s, part)
+            found = stretches.stretch(self.asked, self.scenario, link_seed, limit_s, part)
             drawn, run_seed = self.drawn(link_seed), seeds.run_seed(seed, repetition, self.settled)
             self._repeated[place] = _Repetition(drawn, run_seed, link_seed, *found)
         return self._repeated[place]

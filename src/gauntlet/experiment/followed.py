@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,9 +17,6 @@ from gauntlet.experiment import links, stretches
 from gauntlet.experiment.links import State
 from gauntlet.experiment.runspec import LinkConditions, RunSpec, ScenarioRef
 from gauntlet.experiment.scenario_section import FollowedSection
-
-if TYPE_CHECKING:
-    pass
 
 _ANY_SEED = 0
 """What no draw changes (length, highest rate, mean delay) is asked of these."""
@@ -118,6 +115,6 @@ def ridden(spec: RunSpec) -> dict[str, pa.Table]:
 def _rows(link: Mapping[str, Any], spec: RunSpec) -> Sequence[State]:
     ref = ScenarioRef(**link["scenario"])
     found = links.scenario(ref, spec.link_seed)
-    section = FollowedSection.model_construct(name=ref.name, chunk=link["chunk"], start=link["start"])
-    start_s, _ = stretches.stretch(section, found, spec.link_seed, spec.limit_s)
+    asked = stretches.Asked(ref.name, link["chunk"], link["start"])
+    start_s, _ = stretches.stretch(asked, found, spec.link_seed, spec.limit_s)
     return links.rows_of(links.bearer(ref, found), start_s, min(spec.limit_s, found.duration_s - start_s))

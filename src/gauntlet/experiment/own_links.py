@@ -39,7 +39,7 @@ class OwnLinks:
     @property
     def followed(self) -> Followed | None:
         """What the first link on the way of the first flow follows that follows anything."""
-        return None if self.network.first is None else self.network.first.follows
+        return None if self.network.ridden is None else self.network.ridden.follows
 
     @property
     def round_trip_s(self) -> float:
@@ -163,7 +163,8 @@ def refuse_nodes(in_path: Sequence[object], threats: Sequence[object]) -> None:
 
 def _turned(flow: FlowSection, network: OwnNetwork) -> FlowSection:
     """The flow with the direction in which it passes the link that follows the run's scenario."""
-    side = network.sides.get((flow.from_ or "", flow.to or ""))
+    sides = {} if network.ridden is None else network.ridden.sides
+    side = sides.get((flow.from_ or "", flow.to or ""))
     return flow if side is None else flow.model_copy(update={"direction": side})
 
 

@@ -107,6 +107,19 @@ class Way:
 
 
 @dataclass(frozen=True)
+class Ridden:
+    """A link that follows a scenario on the way of the first flow: it stands for the line in reports."""
+
+    follows: Followed
+    rest: Mapping[str, State]
+    """What that way does to packets besides, by the direction of the link (up, down)."""
+    sides: Mapping[Hop, str]
+    """By sender and receiver of each flow the direction in which it passes the link, up or down; without
+    those that do not pass it.
+    """
+
+
+@dataclass(frozen=True)
 class OwnNetwork:
     """A network as a plan has it, and the ways of its flows."""
 
@@ -118,13 +131,8 @@ class OwnNetwork:
     """Its links before they were cut."""
     followed: Sequence[State]
     """Those that follow a scenario: which one, and the link directions that do."""
-    first: Cable | None
+    ridden: Ridden | None
     """Of these the first one on the way of the first flow."""
-    rest: Mapping[str, State]
-    """What that way does to packets besides, by the direction of the link (up, down); empty without one."""
-    sides: Mapping[Hop, str]
-    """By sender and receiver of each flow the direction in which it passes that link, up or down; without
-    those that do not pass it."""
     map: Mapping[str, Any] | None = None
     """The map from which it was taken."""
 
@@ -133,8 +141,8 @@ class OwnNetwork:
         found = {"network": self.network, "timeline": self.timeline, "links": self.links}
         if self.followed:
             found["followed"] = self.followed
-        if self.rest:
-            found["rest"] = self.rest
+        if self.ridden is not None:
+            found["rest"] = self.ridden.rest
         return found
 
 
@@ -212,15 +220,9 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
         for cable, chain in zip(cables, chains, strict=True)
         if cable.follows is not None
     ]
-    first, rest = _ridden(cables, hops_of[pairs[0]], hops_of[pairs[0][::-1]])
-    sides = {} if first is None else {
-        pair: "up" if hop == first.ends else "down"
-        for pair in pairs
-        for hop in hops_of[pair]
-        if hop in (first.ends, first.ends[::-1])
-    }  # fmt: skip
+    ridden = _ridden(cables, pairs, hops_of)
     shown = [_link(cable) for cable in cables]
-    return OwnNetwork(network, timeline, ways, shown, follow, first, rest, sides, asked.map)
+    return OwnNetwork(network, timeline, ways, shown, follow, ridden, asked.map)
 
 
 def _link(cable: Cable) -> State:
@@ -406,13 +408,14 @@ def _directions(cable: Cable, follows: Followed, chain: _Chain) -> State:
 
 
 def _ridden(
-    cables: Sequence[Cable], onwards: Sequence[Hop], back: Sequence[Hop]
-) -> tuple[Cable | None, Mapping[str, State]]:
-    """`first` and `rest` of a network, for the way of its first flow there and back."""
+    cables: Sequence[Cable], pairs: Sequence[Hop], hops_of: Mapping[Hop, Sequence[Hop]]
+) -> Ridden | None:
+    """The link that is ridden by flows between these pairs, on ways of these hops; None: none of them is."""
     cable_of = {frozenset(cable.ends): cable for cable in cables}
+    onwards, back = hops_of[pairs[0]], hops_of[pairs[0][::-1]]
     first = next((cable_of[frozenset(hop)] for hop in onwards if cable_of[frozenset(hop)].follows), None)
-    if first is None:
-        return None, {}
+    if first is None or first.follows is None:
+        return None
     rest = {}
     for side, through in (("up", first.ends), ("down", first.ends[::-1])):
         hops = onwards if through in onwards else back
@@ -422,7 +425,13 @@ def _ridden(
         )
         rate_bps = None if way.rate_bps == float("inf") else way.rate_bps
         rest[side] = {"rate_bps": rate_bps, "delay_s": way.delay_s, "loss": way.loss}
-    return first, rest
+    sides = {
+        pair: "up" if hop == first.ends else "down"
+        for pair in pairs
+        for hop in hops_of[pair]
+        if hop in (first.ends, first.ends[::-1])
+    }
+    return Ridden(first.follows, rest, sides)
 
 
 def _network(asked: Layout, chains: Sequence[_Chain], addresses: Addresses, found: Routes) -> State:

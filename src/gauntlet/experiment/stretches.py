@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
     from gauntlet.scenario import Scenario
 
 _FILES = (".csv", ".parquet", ".toml")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which stretch of a scenario is to be ridden; with neither time one from its beginning on."""
+
+    name: str
+    """The scenario's, as it was written."""
+    chunk_s: float | None = None
+    """The length of one whose beginning is drawn."""
+    start_s: float | None = None
+    """A fixed beginning."""
 
 
 def referred(section: FollowedSection, params: Mapping[str, Any], folder: Path) -> ScenarioRef:
@@ -46,7 +59,7 @@ def refuse_bare_numbers(section: FollowedSection, ref: ScenarioRef, seed: int) -
 
 
 def stretch(
-    section: FollowedSection,
+    asked: Asked,
     scenario: "Scenario",
     link_seed: int,
     limit_s: float,
@@ -56,15 +69,15 @@ def stretch(
 
     Raises UserError for a beginning beyond the scenario's end.
     """
-    if section.chunk is not None:
+    if asked.chunk_s is not None:
         from gauntlet.scenario import chunks
 
-        chosen = chunks(scenario, duration_s=section.chunk, count=1, seed=link_seed, part=part)[0]
+        chosen = chunks(scenario, duration_s=asked.chunk_s, count=1, seed=link_seed, part=part)[0]
         return chosen.start_s, chosen.duration_s
-    start_s = section.start or 0.0
+    start_s = asked.start_s or 0.0
     if start_s >= scenario.duration_s:
         raise UserError(
-            f"[scenario] start: {start_s:g} s is beyond the end of '{section.name}', which lasts "
+            f"[scenario] start: {start_s:g} s is beyond the end of '{asked.name}', which lasts "
             f"{scenario.duration_s:g} s; choose an earlier start."
         )
     return start_s, min(limit_s, scenario.duration_s - start_s)

@@ -141,6 +141,18 @@ class Prepared:
     """What the numbers are measured against, where they are."""
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What is known of a quantity of some flows."""
+
+    mean: Mean | None = None
+    """Over repetitions; None when some of them has no number."""
+    partly: Partly | None = None
+    """Of a time until something is over how many flows came to their end, and by when half had, where some
+    did not; None where all did, and of any other quantity.
+    """
+
+
 class Source(Protocol):
     """Results as tidy tables. Every method raises NotMeasured when nothing of what is asked was measured,
     UserError for what the results cannot have.
@@ -163,13 +175,8 @@ class Source(Protocol):
     def look(self, protocols: Sequence[str]) -> Look:
         """The look of protocols by their labels."""
 
-    def mean(self, asked: Chosen, kpi: str) -> Mean | None:
-        """The mean over repetitions; None when some of it has no number."""
-
-    def partly(self, asked: Chosen, kpi: str) -> Partly | None:
-        """Of a time until something is over how many flows came to their end, and by when half had, where
-        some did not; None where all did, and of any other quantity.
-        """
+    def measured(self, asked: Chosen, kpi: str) -> Measured:
+        """What is known of a quantity; nothing when it was not measured."""
 
     def ratio(self, above: Chosen, below: Chosen, kpi: str) -> Mean | None:
         """The mean of the ratio in each repetition, as comparisons of a ledger take it; None without one."""

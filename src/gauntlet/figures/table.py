@@ -181,7 +181,8 @@ def _measured(asked: Chosen, kpi: str, source: Source, options: TableOptions) ->
     for ratios: times up to a limit are none of what did not end.
     """
     of = source.kpi(kpi)
-    found, part = source.mean(asked, kpi), source.partly(asked, kpi)
+    measured = source.measured(asked, kpi)
+    found, part = measured.mean, measured.partly
     n = 0 if found is None else found.n
     if part is not None:
         half = "" if part.median is None else f", median {number(part.median * of.shown_factor)}"

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,6 +59,13 @@ MESSAGES = {
 """What judges messages -> the distribution of their delays, of which the tail is told."""
 
 
+class End(StrEnum):
+    """An end of what a share can be that is read between kept quantiles."""
+
+    LEAST = "least"
+    MOST = "most"
+
+
 @dataclass(frozen=True)
 class Quantity:
     """What is read of a flow: a KPI, a quantile of a distribution, or a share of either."""
@@ -65,6 +74,8 @@ class Quantity:
     quantile: float | None = None
     between: tuple[float, float] | None = None
     """The share of the flow's samples between these, ends included; of a KPI 1 or 0."""
+    end: End | None = None
+    """Of such a share what it is at least, or at most, by the quantiles that are kept; None: what is told."""
 
 
 def shown(quantity: Quantity, measures: Mapping[str, Kpi]) -> Kpi:
@@ -122,25 +133,47 @@ def seen(
 
 
 def of_distribution(quantity: Quantity, levels: Floats, values: Floats) -> float:
-    """A quantile, or the share of samples between two values; linear between the kept levels."""
+    """A quantile, or the share of samples between two values; linear between the kept levels.
+
+    What is told of a share lies between its two ends, which are the levels of the kept quantiles next to each
+    of the two values: give or take one sample, the share lies there whatever the samples are. Ends are equal
+    where a value lies beyond all samples.
+    """
     if quantity.between is None:
         return float(np.interp(quantity.quantile or 0.0, levels, values))
     low, high = quantity.between
     if np.isnan(values).any():
         return math.nan
     below = _up_to(float(np.nextafter(low, -math.inf)), levels, values)
-    return max(_up_to(high, levels, values) - below, 0.0)
+    up_to = _up_to(high, levels, values)
+    match quantity.end:
+        case None:
+            share = up_to.told - below.told
+        case End.LEAST:
+            share = up_to.least - below.most
+        case End.MOST:
+            share = up_to.most - below.least
+    return max(share, 0.0)
 
 
-def _up_to(value: float, levels: Floats, values: Floats) -> float:
+class _Share(NamedTuple):
+    """A share of samples from kept quantiles."""
+
+    least: float
+    told: float
+    most: float
+
+
+def _up_to(value: float, levels: Floats, values: Floats) -> _Share:
     """The share of samples of at most so much. Of equal quantiles, which many alike samples leave, the last
     counts at their value and the nearest one on either side of it.
     """
     beyond = int(np.searchsorted(values, value, side="right"))
     if beyond in (0, values.size):
-        return float(beyond > 0)
+        return _Share(*[float(beyond > 0)] * 3)
     (low, high), (first, last) = values[beyond - 1 : beyond + 1], levels[beyond - 1 : beyond + 1]
-    return float(first + (value - low) / (high - low) * (last - first))
+    told = first + (value - low) / (high - low) * (last - first)
+    return _Share(float(first), float(told), float(last))
 
 
 def of_due(level: float, levels: Floats, values: Floats, *, arrived: float) -> float:

@@ -66,6 +66,10 @@ _MARKS = {
 }
 _COLOUR = re.compile(r'"(#[0-9A-Fa-f]{6})"')
 _NUMBER = re.compile(r"^[−-]?[\d.,]+( ?\S{1,7})?( \[.*\])?$|^–?$")
+_COUNT = re.compile(r"^\d+ of \d+ [a-z ]+(, median [\d.,]+)?$")
+"""How many came to their end, and the median of all, as tables have it where not all did."""
+_PART = re.compile(r" (?=\[|median )")
+"""Where a cell of numbers may break: before an interval or a median."""
 
 
 @dataclass(frozen=True)
@@ -217,9 +221,19 @@ def _width(spec: Mapping[str, Any]) -> float:
 
 
 def _table(panel: Table) -> dict[str, Any]:
-    numeric = [all(_NUMBER.match(cell) for cell in column) for column in zip(*panel.rows, strict=True)]
+    """Columns of numbers stand at their right end, with how many arrived among them."""
+    columns = zip(*panel.rows, strict=True)
+    numeric = [all(_NUMBER.match(cell) or _COUNT.match(cell) for cell in column) for column in columns]
     numeric += [False] * (len(panel.header) - len(numeric))
-    return {"caption": panel.caption, "header": panel.header, "rows": panel.rows, "numeric": numeric}
+    rows = [[_cell(*it) for it in zip(row, numeric, strict=True)] for row in panel.rows]
+    return {"caption": panel.caption, "header": panel.header, "rows": rows, "numeric": numeric}
+
+
+def _cell(text: str, numeric: bool) -> dict[str, Any]:
+    """A cell with its classes and the parts that stay whole."""
+    if not numeric:
+        return {"css": "", "parts": [text]}
+    return {"css": "num counted" if _COUNT.match(text) else "num", "parts": _PART.split(text)}
 
 
 def _figure(shown: _Shown, study: Study) -> dict[str, Any]:

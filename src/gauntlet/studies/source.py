@@ -10,14 +10,14 @@ import numpy as np
 from gauntlet.advice.tables import tables
 from gauntlet.errors import NotMeasured, UserError
 from gauntlet.figures.cdf import banded
-from gauntlet.figures.kind import Chosen, Drawing, Prepared, names_of
+from gauntlet.figures.kind import Chosen, Drawing, Measured, Prepared, names_of
 from gauntlet.figures.look import PRINTED, Look
 from gauntlet.figures.style import styles
 from gauntlet.figures.tidy import Columns, Quantity, add
 from gauntlet.metrics.ecdf import Cdf, ecdf, ecdf_of_quantiles, mixed_quantiles
 from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.kpi import Kpi
-from gauntlet.metrics.observation import Partly, partly
+from gauntlet.metrics.observation import partly
 from gauntlet.metrics.quantity import DISTRIBUTIONS, shown
 from gauntlet.metrics.quantity import Quantity as Asked
 from gauntlet.metrics.ratios import ratio
@@ -59,7 +59,8 @@ class SummarySource:
         columns: dict[str, list[Any]] = {name: [] for name in names}
         for place, chosen in grid.cells():
             for value in factor.values:
-                found = self._mean(grid.summary, grid.experiment, {**chosen, x: value}, asked.kpi)
+                of = {**chosen, x: value}
+                found = self._measured(grid.summary, grid.experiment, of, asked.kpi).mean
                 if found is None:
                     continue
                 ends = (found.value, found.low, found.high)
@@ -127,22 +128,13 @@ class SummarySource:
         known = styles(self._protocols())
         return Look.of_styles([style for style in known if style.label in protocols])
 
-    def mean(self, asked: Chosen, kpi: str) -> Mean | None:
-        """The mean over repetitions; None when some of it has no number."""
+    def measured(self, asked: Chosen, kpi: str) -> Measured:
+        """What is known of a quantity; nothing when it was not measured."""
         try:
-            return self._mean(*self._whole(asked), asked.of, kpi)
+            summary, experiment = self._whole(asked)
         except NotMeasured:
-            return None
-
-    def partly(self, asked: Chosen, kpi: str) -> Partly | None:
-        """How many flows came to their end and by when half had, where some did not."""
-        if not self.kpi(kpi).censored:
-            return None
-        try:
-            found = self._by_repetition(*self._whole(asked), asked.of, kpi)
-        except NotMeasured:
-            return None
-        return partly(found.of_flows)
+            return Measured()
+        return self._measured(summary, experiment, asked.of, kpi)
 
     def ratio(self, above: Chosen, below: Chosen, kpi: str) -> Mean | None:
         """The mean of the ratio in each repetition, as comparisons of a ledger take it; None without one."""
@@ -207,13 +199,18 @@ class SummarySource:
             self._joined[key] = joined(self._summary, names, asked.fixed)
         return self._joined[key], JOINED
 
-    def _mean(self, summary: Summary, experiment: str, of: Selection, kpi: str) -> Mean | None:
-        try:
-            found = self._by_repetition(summary, experiment, of, kpi).mean()
-        except NotMeasured:
-            return None
+    def _measured(self, summary: Summary, experiment: str, of: Selection, kpi: str) -> Measured:
+        """The mean and how much ended, from one selection of the flows."""
         what = self.kpi(kpi)
-        return found.within(what.least, what.most)
+        try:
+            found = self._by_repetition(summary, experiment, of, kpi)
+        except NotMeasured:
+            return Measured()
+        part = partly(found.of_flows) if what.censored else None
+        try:
+            return Measured(found.mean().within(what.least, what.most), part)
+        except NotMeasured:
+            return Measured(partly=part)
 
     def _by_repetition(self, summary: Summary, experiment: str, of: Selection, kpi: str) -> Selected:
         quantity = Asked(kpi, 0.5 if kpi in DISTRIBUTIONS else None)

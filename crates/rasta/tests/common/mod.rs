@@ -89,6 +89,11 @@ impl Script {
         self.give_octets(&octets);
     }
 
+    /// The peer starts anew: its frames begin with the first number.
+    pub fn restart_peer(&mut self) {
+        self.frames = 0;
+    }
+
     /// Octets of the safety layer in the next frame.
     pub fn give_octets(&mut self, octets: &[u8]) {
         let frame = Frame { sequence_number: self.frames, payload: octets };

@@ -79,12 +79,12 @@ impl Opener {
             .map_err(|error| Failed::new(Outcome::Local, error))?;
         record.ticket |= self.tickets.used() > used;
         let connecting = if early_data { connecting.into_0rtt() } else { Err(connecting) };
-        let (connection, early) = match connecting {
-            Ok((connection, accepted)) => (connection, Some(accepted)),
+        let (connection, early, tickets) = match connecting {
+            Ok((connection, accepted)) => (connection, Some(accepted), Some(tickets)),
             Err(connecting) => {
                 let connection = connecting.await?;
                 record.connected();
-                (connection, None)
+                (connection, None, None)
             }
         };
         let quic = h3_quinn::Connection::new(connection.clone());
@@ -96,7 +96,7 @@ impl Opener {
             .map_err(|error| closed(&connection, || Failed::new(Outcome::Protocol, error)))?;
         // What goes wrong with it, those who ask over it hear too.
         let driver = tokio::spawn(async move { drop(driver.wait_idle().await) });
-        Ok(Connection { endpoint, connection, sender, driver, early, tickets, tickets_to_come: false })
+        Ok(Connection { endpoint, connection, sender, driver, early, tickets })
     }
 
     pub(super) async fn fetch(
@@ -108,7 +108,9 @@ impl Opener {
         let asked = connection.fetch(&self.name, path, record).await;
         let Some(early) = connection.early.take() else { return asked };
         record.early_data = early.await;
-        connection.tickets_to_come = record.early_data;
+        if !record.early_data {
+            connection.tickets = None;
+        }
         if asked.is_ok() || record.early_data || connection.connection.close_reason().is_some() {
             return asked;
         }
@@ -132,9 +134,8 @@ pub(super) struct Connection {
     driver: JoinHandle<()>,
     /// Whether what was sent early was taken; until that was asked.
     early: Option<ZeroRttAccepted>,
-    tickets: watch::Receiver<u64>,
-    /// Whether the answer came before the handshake was over, and so before the server's tickets.
-    tickets_to_come: bool,
+    /// Tells when tickets come; there while the answer may come before the handshake is over, and so before them.
+    tickets: Option<watch::Receiver<u64>>,
 }
 
 impl Connection {
@@ -156,8 +157,8 @@ impl Connection {
     /// Says that nothing more will be asked, and waits until that is sent and the socket is closed. What was answered
     /// early waits for tickets first: without them the next connection could send nothing early.
     pub(super) async fn close(mut self) {
-        if self.tickets_to_come {
-            let _ = timeout(TICKETS_COME, self.tickets.changed()).await;
+        if let Some(tickets) = &mut self.tickets {
+            let _ = timeout(TICKETS_COME, tickets.changed()).await;
         }
         self.connection.close(NO_ERROR, b"");
         drop(self.sender);

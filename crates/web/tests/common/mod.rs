@@ -159,6 +159,11 @@ fn content(lines: &mut Lines<BufReader<ChildStdout>>, kind: &str) -> Value {
     content
 }
 
+/// A count, an instant or octets by its name, of what a program said.
+pub fn number(said: &Value, name: &str) -> u64 {
+    said[name].as_u64().unwrap_or_else(|| panic!("`{name}` is no number in {said}"))
+}
+
 /// What the client said.
 pub struct Asked {
     /// By their numbers.
@@ -188,7 +193,7 @@ pub fn ask(protocol: Protocol, address: SocketAddr, folder: &Path, options: &[&s
     let done = lines.pop().expect("a last line")["done"].take();
     assert!(!done.is_null(), "the last line is `done`");
     let mut requests: Vec<Value> = lines.iter_mut().map(|line| line["request"].take()).collect();
-    requests.sort_by_key(|request| request["n"].as_u64().expect("a number"));
+    requests.sort_by_key(|request| number(request, "n"));
     Asked { requests, done }
 }
 
