@@ -86,9 +86,11 @@ fn timers() {
         let there = LinkConfig { loss: Loss::Bernoulli(loss), ..line.clone() };
         for report in [AckReport::Cumulative, AckReport::Sack] {
             for (min_rto_s, tail_probe) in [(1.0, false), (0.2, false), (0.2, true)] {
-                let studied = Profile { crc: false, ack_report: report, ..Profile::file_arq().dissertation() };
+                let studied =
+                    Profile { crc: false, ack_report: report, ..Profile::file_arq().dissertation() };
                 let min_rto = Duration::from_secs_f64(min_rto_s);
-                let tuning = Tuning { min_rto, tail_probe, send_buffer_packets: 16, ..studied.tuning.clone() };
+                let tuning =
+                    Tuning { min_rto, tail_probe, send_buffer_packets: 16, ..studied.tuning.clone() };
                 let profile = Profile { tuning, ..studied };
                 let (timeouts, mut took_s) = (Arc::new(AtomicU32::new(0)), 0.0);
                 for seed in 1..=u64::from(TRIES) {
