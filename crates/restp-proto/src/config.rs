@@ -59,6 +59,10 @@ pub struct EndpointConfig {
     pub max_half_open: usize,
     /// Of these, from one address (IPv6: from the same 64 bits), at most; as many again with a proven address.
     pub max_half_open_per_address: usize,
+    /// Protected handshakes of peers without the right keys that are computed per second, at most; a tenth of them at once.
+    /// Beyond it a cookie is asked for first, and who shows one may fail a tenth as often for each address (IPv6: for the
+    /// same 64 bits), once a second at least. 0 asks everybody for a cookie.
+    pub max_failed_openings_per_s: u32,
     /// How long a protected connection may take to be proven.
     pub half_open_lifetime: Duration,
     /// Openings remembered against replay, at most, of each kind; beyond, opportunistic ones get the three-way treatment
@@ -96,6 +100,7 @@ impl Default for EndpointConfig {
             max_connections: 65_536,
             max_half_open: 1024,
             max_half_open_per_address: 64,
+            max_failed_openings_per_s: 100,
             half_open_lifetime: Duration::from_secs(10),
             max_replay_entries: 65_536,
             max_openings: 1 << 20,

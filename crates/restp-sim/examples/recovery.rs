@@ -1,10 +1,13 @@
-//! Transfers with cumulative acknowledgements beside the same with SACK, and through losses with SNACK:
-//! `cargo run --release --package restp-sim --example recovery`.
+//! Transfers with cumulative acknowledgements beside the same with SACK, also through losses with other timers, and
+//! through losses with SNACK: `cargo run --release --package restp-sim --example recovery`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use restp_proto::Profile;
-use restp_proto::profile::{AckReport, Congestion};
+use restp_proto::log::{LogEvent, Observer};
+use restp_proto::profile::{AckReport, Congestion, Tuning};
+use restp_proto::{ConnId, Instant, Profile};
 use restp_sim::pair::Pair;
 use restp_sim::{LinkConfig, Loss};
 
@@ -62,7 +65,51 @@ fn losses() {
     }
 }
 
+/// Counts expiries of the retransmission timer.
+struct Timeouts(Arc<AtomicU32>);
+
+impl Observer for Timeouts {
+    fn event(&mut self, _: Instant, _: ConnId, event: &LogEvent) {
+        if matches!(event, LogEvent::Timeout { .. }) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What of the study's `restp-3wh-arq` takes its time where every fifth packet is lost on a line without delay: its reports,
+/// its least timeout, or that it sends no tail probes.
+fn timers() {
+    let line = LinkConfig { queue_packets: 10, ..LinkConfig::new(2_000_000, Duration::from_micros(20)) };
+    println!("2 Mbit/s, 0.02 ms each way, 10 packets of queue, 1 MB as restp-3wh-arq, mean of {TRIES} tries");
+    println!("loss report least_timeout_s tail_probes s timeouts");
+    for loss in [0.1, 0.2] {
+        let there = LinkConfig { loss: Loss::Bernoulli(loss), ..line.clone() };
+        for report in [AckReport::Cumulative, AckReport::Sack] {
+            for (min_rto_s, tail_probe) in [(1.0, false), (0.2, false), (0.2, true)] {
+                let studied =
+                    Profile { crc: false, ack_report: report, ..Profile::file_arq().dissertation() };
+                let min_rto = Duration::from_secs_f64(min_rto_s);
+                let tuning =
+                    Tuning { min_rto, tail_probe, send_buffer_packets: 16, ..studied.tuning.clone() };
+                let profile = Profile { tuning, ..studied };
+                let (timeouts, mut took_s) = (Arc::new(AtomicU32::new(0)), 0.0);
+                for seed in 1..=u64::from(TRIES) {
+                    let mut pair = Pair::with_paths(seed, &profile, &[(there.clone(), line.clone())]);
+                    let counter = Timeouts(Arc::clone(&timeouts));
+                    pair.net.with(pair.client, |host, _| host.endpoint.observe(Box::new(counter)));
+                    let transferred = pair.transfer(1_000_000, LIMIT);
+                    took_s += transferred.unwrap_or_else(|error| panic!("{error}")).took.as_secs_f64();
+                }
+                let mean = |sum: f64| sum / f64::from(TRIES);
+                let expired = mean(timeouts.load(Ordering::Relaxed).into());
+                println!("{loss} {report:?} {min_rto_s} {tail_probe} {:.2} {expired:.1}", mean(took_s));
+            }
+        }
+    }
+}
+
 fn main() {
     starts();
+    timers();
     losses();
 }

@@ -21,7 +21,7 @@ const BURST: u32 = 10;
 
 /// A budget that refills with every moment (the virtual scheduling algorithm of ITU-T I.371, annex A).
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+pub(super) struct Bucket {
     interval_ns: u64,
     burst: u64,
     /// When it is full again.
@@ -29,14 +29,20 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(rate_per_s: u32) -> Self {
+    pub fn new(rate_per_s: u32) -> Self {
         let interval_ns = 1_000_000_000_u64.checked_div(rate_per_s.into()).unwrap_or(u64::MAX);
         Self { interval_ns, burst: u64::from(rate_per_s.div_ceil(BURST)), full_at: Instant::ZERO }
     }
 
-    fn take(&mut self, now: Instant) -> bool {
+    /// Nothing can be taken now.
+    pub fn is_spent(&self, now: Instant) -> bool {
         let owed_ns = self.full_at.saturating_since(now).as_nanos() as u64;
-        if owed_ns.saturating_add(self.interval_ns) > self.interval_ns.saturating_mul(self.burst) {
+        owed_ns.saturating_add(self.interval_ns) > self.interval_ns.saturating_mul(self.burst)
+    }
+
+    /// Takes one if there is one.
+    pub fn take(&mut self, now: Instant) -> bool {
+        if self.is_spent(now) {
             return false;
         }
         self.full_at = self.full_at.max(now) + std::time::Duration::from_nanos(self.interval_ns);

@@ -21,7 +21,7 @@ pub(super) struct HalfOpen {
 }
 
 /// Whoever has one IPv6 address has all with the same first 64 bits (RFC 4291, section 2.5.4).
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(v6) => match v6.to_ipv4_mapped() {

@@ -2,6 +2,7 @@
 
 mod budget;
 mod cookie;
+mod failures;
 mod half_open;
 mod handles;
 mod incoming;
@@ -35,6 +36,7 @@ use crate::time::Instant;
 use crate::wire::Cookie;
 use budget::{Answer, Budgets};
 use cookie::{CookieCache, CookieJar, FirstMessages, ReplaySet};
+use failures::Failures;
 use half_open::HalfOpen;
 pub(crate) use half_open::Share;
 use linger::Linger;
@@ -85,6 +87,8 @@ pub struct Endpoint {
     linger: Linger,
     half_open: HalfOpen,
     first_messages: FirstMessages,
+    /// Key agreements with strangers that came to nothing.
+    failures: Failures,
     /// SYN-ACKs leave before everything else.
     syn_acks: VecDeque<Stateless>,
     stateless: VecDeque<Stateless>,
@@ -120,6 +124,7 @@ impl Endpoint {
             isn_epoch: 0,
             cookies: CookieCache::new(config.max_cached_cookies),
             linger: Linger::new(state.clone(), config.max_lingering),
+            failures: Failures::new(state.clone(), config.max_failed_openings_per_s),
             table: Table::new(state),
             rng,
             secret,

@@ -97,11 +97,12 @@ impl Endpoint {
         let (message, ends) = self.first_message(&stranger.key, packet.payload);
         let busy = self.half_open.total() * 2 >= self.config.max_half_open;
         let crowded = self.half_open.of(share) >= self.config.max_half_open_per_address;
-        if !proven && (busy || crowded || self.first_messages.is_copy(message, ends)) {
+        let failed_often = self.failures.are_enough(stranger.now, share);
+        if !proven && (busy || crowded || failed_often || self.first_messages.is_copy(message, ends)) {
             self.grant_cookie(stranger);
             return;
         }
-        if crowded || !self.has_slot() {
+        if crowded || failed_often || !self.has_slot() {
             self.stats.limit_refusals += 1;
             return;
         }
@@ -109,6 +110,7 @@ impl Endpoint {
         self.rng.fill_bytes(&mut seed);
         let Some(seal) = Seal::responder(&keys, stranger.datagram, packet.payload, seed) else {
             // Whoever does not have the right keys learns that, and nothing else.
+            self.failures.note(stranger.now, share);
             self.stats.unauthentic += 1;
             self.refuse(stranger, Refusal::Keys);
             return;

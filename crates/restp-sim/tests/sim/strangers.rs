@@ -1,5 +1,8 @@
 //! What peers that have proven nothing can do to an endpoint with the protected profile.
 
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use restp_proto::profile::Protection;
@@ -189,4 +192,112 @@ fn one_address_gets_its_share_of_slots() {
     }
     assert_eq!(server.connections(), 2 * share, "without a cookie and with one");
     assert!(server.stats().limit_refusals > 0);
+}
+
+/// A server that takes one client, the keys of that client, and how often it was asked whether it takes one: once for
+/// each key agreement that comes so far.
+fn asking_server() -> (Endpoint, Keys, Arc<AtomicUsize>) {
+    let (own, client) = (private(3), private(2));
+    let (asked, expected) = (Arc::new(AtomicUsize::new(0)), client.public());
+    let counter = Arc::clone(&asked);
+    let peers = Peers::verified_by(move |key| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        *key == expected
+    });
+    let keys = Keys::ik_client(client, own.public());
+    let mut server = endpoint(Keys::ik_server(own, peers), 9);
+    server.listen(PORT, composition(), false).unwrap();
+    (server, keys, asked)
+}
+
+/// Plays `syn` to the server once in each of the `milliseconds`, from where `from` says; those in which a key agreement
+/// failed.
+fn flood(server: &mut Endpoint, syn: &[u8], milliseconds: Range<u32>, from: fn(u32) -> PathAddr) -> Vec<u32> {
+    let failed = milliseconds.filter(|ms| {
+        let (now, before) = (NOW + Duration::from_millis((*ms).into()), server.stats().unauthentic);
+        server.handle(now, turned(from(*ms)), Ecn::NotEct, syn);
+        packets(server, now);
+        server.stats().unauthentic > before
+    });
+    failed.collect()
+}
+
+/// The most of `moments` that lie in one second, wherever it begins.
+fn most_in_a_second(moments: &[u32]) -> u32 {
+    let within = |from: &u32| moments.iter().filter(|ms| (*from..*from + 1000).contains(ms)).count();
+    moments.iter().map(within).max().unwrap_or(0) as u32
+}
+
+// R-PROT-9
+#[test]
+fn a_flood_of_first_messages_that_come_to_nothing_costs_few_key_agreements_and_shuts_nobody_out() {
+    let rate = EndpointConfig::default().max_failed_openings_per_s;
+    let not_taken = Keys::ik_client(private(4), private(3).public());
+    let not_opened = Keys::ik_client(private(2), private(5).public());
+    for (strange, is_asked_about) in [(not_taken, true), (not_opened, false)] {
+        let (mut server, keys, asked) = asking_server();
+        let syn = first_packet(&mut endpoint(strange, 1), path(0), 1);
+        let failed = flood(&mut server, &syn, 0..1501, path);
+        let most = most_in_a_second(&failed);
+        assert!((rate..=rate + rate / 10).contains(&most), "{most} in a second");
+        assert_eq!(asked.load(Ordering::Relaxed), if is_asked_about { failed.len() } else { 0 });
+        let others = 1501 - failed.len() as u64;
+        assert_eq!(server.stats().cookies_granted, others, "the others are asked for a cookie");
+        assert_eq!(server.connections(), 0, "none of them takes a slot");
+
+        let now = NOW + Duration::from_millis(1500);
+        let mut client = endpoint(keys, 2);
+        client.connect(now, path(5000), 1, PORT, &composition()).unwrap();
+        let said = talk(&mut client, &mut server, now);
+        assert!(is_grant(&said[0]), "a cookie is asked for");
+        assert_eq!(accepted(&mut server).len(), 1, "who can answer gets in");
+    }
+}
+
+// R-PROT-9
+#[test]
+fn who_shows_a_cookie_may_fail_less_often_and_spends_the_budget_of_no_other_address() {
+    let (mut server, keys, asked) = asking_server();
+    let mut stranger = endpoint(Keys::ik_client(private(4), private(3).public()), 1);
+    let syn = first_packet(&mut stranger, path(0), 1);
+    let grant = loop {
+        server.handle(NOW, turned(path(0)), Ecn::NotEct, &syn);
+        if let Some((_, grant)) = packets(&mut server, NOW).into_iter().find(|(_, answer)| is_grant(answer)) {
+            break grant;
+        }
+    };
+    stranger.handle(NOW, path(0), Ecn::NotEct, &grant);
+    let with_cookie = packets(&mut stranger, NOW).pop().expect("a SYN with the cookie").1;
+    let (before, rate) = (asked.load(Ordering::Relaxed), EndpointConfig::default().max_failed_openings_per_s);
+    let failed = flood(&mut server, &with_cookie, 0..1500, |_| path(0));
+    assert_eq!(most_in_a_second(&failed), rate / 10);
+    assert_eq!(asked.load(Ordering::Relaxed) - before, failed.len());
+    assert_eq!(server.stats().limit_refusals, 1500 - failed.len() as u64, "the others are dropped");
+
+    let unproven = flood(&mut server, &syn, 1500..1520, path);
+    assert_eq!(unproven.len(), 11, "who shows none spends another budget: ten at once, then one in 10 ms");
+    let now = NOW + Duration::from_millis(1519);
+    let mut client = endpoint(keys, 2);
+    client.connect(now, path(5000), 1, PORT, &composition()).unwrap();
+    talk(&mut client, &mut server, now);
+    assert_eq!(accepted(&mut server).len(), 1, "with a cookie from elsewhere");
+}
+
+// R-PROT-9
+#[test]
+fn a_server_may_ask_everybody_for_a_cookie_before_a_key_agreement() {
+    let own = private(3);
+    let keys = Keys::ik_client(private(2), own.public());
+    let config = EndpointConfig {
+        keys: Some(Keys::ik_server(own, Peers::Any)),
+        max_failed_openings_per_s: 0,
+        ..EndpointConfig::default()
+    };
+    let mut server = Endpoint::new(config, [9; 32]);
+    server.listen(PORT, composition(), false).unwrap();
+    let mut client = endpoint(keys, 2);
+    client.connect(NOW, path(1), 1, PORT, &composition()).unwrap();
+    let said = talk(&mut client, &mut server, NOW);
+    assert!(is_grant(&said[0]));
+    assert_eq!(accepted(&mut server).len(), 1);
 }

@@ -12,8 +12,12 @@ use nix::unistd::Pid;
 /// How long the sending side sends; in the short form just long enough for several batches.
 const SENDING: Duration = Duration::from_secs(1);
 const SENDING_SHORT: Duration = Duration::from_millis(20);
+/// Bytes of a packet, ResTP's or QUIC's, at most.
+pub const PACKET_BYTES: usize = 1452;
 /// Bytes of a small message.
 pub const MESSAGE_BYTES: usize = 160;
+/// Bytes of a message of which no packet holds two, so that everybody sends a packet for each.
+pub const LARGE_MESSAGE_BYTES: usize = 800;
 /// Longest time without news after which a receiver of something unreliable stops.
 pub const SILENCE: Duration = Duration::from_millis(300);
 /// Longest time until the first news: a busy machine may take its time to start the other end.

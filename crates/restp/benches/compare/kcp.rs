@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_kcp::{KcpConfig, KcpListener, KcpNoDelayConfig, KcpStream};
 
-use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, SILENCE, Sending, Tally};
+use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, PACKET_BYTES, SILENCE, Sending, Tally};
 use crate::noise;
 
 fn config(stream: bool) -> KcpConfig {
     KcpConfig {
-        mtu: 1452,
+        mtu: PACKET_BYTES,
         nodelay: KcpNoDelayConfig::fastest(),
         wnd_size: (8192, 8192),
         flush_write: true,

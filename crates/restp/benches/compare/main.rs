@@ -56,9 +56,19 @@ fn main() {
                 ("restp voice (a packet each)", restp_peer::messages),
                 ("restp voice protected", restp_peer::messages_protected),
                 ("quinn datagrams (may lose)", quic::messages),
+                ("quinn datagrams, a packet each", quic::single_messages),
                 ("quinn stream", quic::stream_messages),
                 ("kernel TCP, no delay", tcp::messages),
                 ("kcp", kcp::messages),
+            ],
+        );
+        table(
+            "messages of 800 bytes, one way, for 1 s: a packet each, several to a system call where the system takes them",
+            "1/s",
+            &[
+                ("restp voice", restp_peer::large_messages),
+                ("restp voice protected", restp_peer::large_messages_protected),
+                ("quinn datagrams (may lose)", quic::large_messages),
             ],
         );
     }

@@ -8,7 +8,7 @@ use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::ends::{self, Announce, Figure, MESSAGE_BYTES, Sending, Tally};
+use crate::ends::{self, Announce, Figure, LARGE_MESSAGE_BYTES, MESSAGE_BYTES, PACKET_BYTES, Sending, Tally};
 use crate::noise;
 use crate::unprotected::Unprotected;
 
@@ -18,7 +18,7 @@ const WINDOW_BYTES: u32 = 8192 * 1400;
 fn transport() -> Arc<TransportConfig> {
     let mut transport = TransportConfig::default();
     transport
-        .initial_mtu(1452)
+        .initial_mtu(PACKET_BYTES as u16)
         .stream_receive_window(WINDOW_BYTES.into())
         .receive_window((2 * WINDOW_BYTES).into())
         .send_window(WINDOW_BYTES.into());
@@ -139,7 +139,16 @@ pub fn stream_messages() -> Figure {
     )
 }
 
-pub fn messages() -> Figure {
+/// How datagrams leave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    /// As many in a packet as fit.
+    Many,
+    /// One in a packet: each has left before the next is handed over.
+    Single,
+}
+
+fn datagrams(message_bytes: usize, packing: Packing) -> Figure {
     let settings = settings(true);
     let for_server = settings.clone();
     let server = |announce: Announce| async move {
@@ -156,15 +165,34 @@ pub fn messages() -> Figure {
     let client = |address: SocketAddr| async move {
         let endpoint = dial(settings);
         let connection = connect(&endpoint, address).await;
-        let (message, mut sending) = (noise::piece().slice(..MESSAGE_BYTES), Sending::start());
+        let (message, mut sending) = (noise::piece().slice(..message_bytes), Sending::start());
+        let empty = connection.datagram_send_buffer_space();
         while sending.goes_on() {
             for _ in 0..64 {
                 connection.send_datagram_wait(message.clone()).await.expect("it stands");
+                while packing == Packing::Single && connection.datagram_send_buffer_space() < empty {
+                    tokio::task::yield_now().await;
+                }
             }
         }
         connection.closed().await;
+        let sent = connection.stats();
+        let alone = packing == Packing::Single || message_bytes > PACKET_BYTES / 2;
+        assert!(!alone || sent.udp_tx.datagrams >= sent.frame_tx.datagram, "several in a packet: {sent:?}");
     };
     ends::messages(server, client)
+}
+
+pub fn messages() -> Figure {
+    datagrams(MESSAGE_BYTES, Packing::Many)
+}
+
+pub fn single_messages() -> Figure {
+    datagrams(MESSAGE_BYTES, Packing::Single)
+}
+
+pub fn large_messages() -> Figure {
+    datagrams(LARGE_MESSAGE_BYTES, Packing::Many)
 }
 
 pub fn connections() -> Figure {

@@ -7,7 +7,7 @@ use restp::profile::{Protection, Tuning};
 use restp::protected::Keys;
 use restp::{Composition, Connection, Endpoint, Profile, Records};
 
-use crate::ends::{self, Figure, MESSAGE_BYTES, Sending, Tally};
+use crate::ends::{self, Figure, LARGE_MESSAGE_BYTES, MESSAGE_BYTES, PACKET_BYTES, Sending, Tally};
 use crate::noise;
 
 const PORT: u16 = 7;
@@ -17,7 +17,7 @@ async fn bind() -> Endpoint {
 }
 
 fn compose(profile: Profile, protection: Protection) -> Composition {
-    let tuning = Tuning { max_packet_bytes: 1452, ..profile.tuning.clone() };
+    let tuning = Tuning { max_packet_bytes: PACKET_BYTES, ..profile.tuning.clone() };
     Profile { protection, tuning, ..profile }.validate().expect("a valid profile")
 }
 
@@ -67,7 +67,7 @@ pub fn bulk_protected() -> Figure {
     bulk_with(Profile { crc: false, ..Profile::file_arq() }, Protection::Protected)
 }
 
-fn messages_with(protection: Protection) -> Figure {
+fn messages_with(protection: Protection, message_bytes: usize) -> Figure {
     let composition = compose(Profile::voice(), protection);
     let server = {
         let composition = composition.clone();
@@ -86,7 +86,7 @@ fn messages_with(protection: Protection) -> Figure {
     let client = |address: SocketAddr| async move {
         let endpoint = bind().await;
         let connection = endpoint.connect(address, PORT, composition).await.expect("it listens");
-        let (message, mut sending) = (noise::piece().slice(..MESSAGE_BYTES), Sending::start());
+        let (message, mut sending) = (noise::piece().slice(..message_bytes), Sending::start());
         while sending.goes_on() {
             for _ in 0..64 {
                 connection.send(message.clone()).await.expect("it stands");
@@ -150,11 +150,19 @@ pub fn packed_protected() -> Figure {
 }
 
 pub fn messages() -> Figure {
-    messages_with(Protection::ClearText)
+    messages_with(Protection::ClearText, MESSAGE_BYTES)
 }
 
 pub fn messages_protected() -> Figure {
-    messages_with(Protection::Protected)
+    messages_with(Protection::Protected, MESSAGE_BYTES)
+}
+
+pub fn large_messages() -> Figure {
+    messages_with(Protection::ClearText, LARGE_MESSAGE_BYTES)
+}
+
+pub fn large_messages_protected() -> Figure {
+    messages_with(Protection::Protected, LARGE_MESSAGE_BYTES)
 }
 
 fn connections_with(profile: Profile, protection: Protection) -> Figure {
