@@ -1,5 +1,6 @@
 """Networks of one's own in a guest: packets go their written ways, and certificates confirm every link."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from gauntlet.attack import arena
 from gauntlet.attack.certificates import KEYS, P_256
 from gauntlet.attack.gates import reasons
 from gauntlet.attack.measures import INVALID, INVALID_RUN, NUMBERS, invalid, valid
