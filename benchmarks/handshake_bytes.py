@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from gauntlet.attack import certificates, programs
@@ -69,8 +70,13 @@ def read(capture: Path, keys: Path) -> Counter[tuple[str, str]]:
          "-T", "fields", *asked],
         check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
+    return counted(told.stdout.splitlines())
+
+
+def counted(lines: Iterable[str]) -> Counter[tuple[str, str]]:
+    """Datagrams as tshark tells their `_FIELDS`, one a line, added up."""
     found: Counter[tuple[str, str]] = Counter()
-    for line in told.stdout.splitlines():
+    for line in lines:
         port, length, padding, frames = line.split("\t")
         to, octets = ("server" if int(port) == PORT else "client"), int(length) - _UDP_HEADER
         padded = sum(map(int, filter(None, padding.split(","))))

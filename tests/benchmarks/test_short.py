@@ -67,8 +67,8 @@ def test_every_benchmark_is_tried_here() -> None:
         "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading",
         "publish",
     }  # fmt: skip
-    # Targets of their own, on an idle machine; test_agreement.py and test_prediction.py try how they judge.
-    own = {"agreement", "prediction"}
+    # Targets of their own; tests named after them try how they judge.
+    own = {"agreement", "prediction", "handshake_bytes"}
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs | own
 
 
