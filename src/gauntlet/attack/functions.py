@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gauntlet.attack import arena
-from gauntlet.attack.run import Client, Run
+from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.own import OWN
 from gauntlet.errors import RunError
 
@@ -105,20 +105,27 @@ def difference(less: Mapping[str, int], more: Mapping[str, int], times: int) -> 
     return Spent({it: (more.get(it, 0) - less.get(it, 0)) / times for it in names})
 
 
+def counted(run: Run, few: int, many: int, folder: Path | None = None) -> tuple[Outcome, Outcome] | None:
+    """A run under callgrind, with few requests and with many; None where one was not served."""
+    client = replace(run.client, interval_s=_INTERVAL_S, limit_s=_LIMIT_S)
+    less, more = (
+        arena.play(replace(run, counted=True, client=replace(client, requests=requests)), folder)
+        for requests in (few, many)
+    )
+    unserved = any(it.took_s is None for outcome in (less, more) for it in outcome.requests)
+    return None if unserved else (less, more)
+
+
 def handshake(protocol: str, certificate: str, folder: Path | None = None) -> Mapping[str, Spent]:
     """What a handshake takes of the server and of the client, as `server` and `client`.
 
     Raises RunError when a request was not served.
     """
-    run = Run(
-        OWN, protocol, certificate, Client(FEW, _INTERVAL_S, _LIMIT_S), None, of_a_core=None, counted=True
-    )
-    less, more = (
-        arena.play(replace(run, client=replace(run.client, requests=requests)), folder)
-        for requests in (FEW, MANY)
-    )
-    if any(it.took_s is None for outcome in (less, more) for it in outcome.requests):
+    run = Run(OWN, protocol, certificate, Client(FEW, _INTERVAL_S, _LIMIT_S), None, of_a_core=None)
+    both = counted(run, FEW, MANY, folder)
+    if both is None:
         raise RunError(f"A request over {protocol} was not served, so it cannot be said what one takes.")
+    less, more = both
     return {
         who: difference(less.functions[who], more.functions[who], MANY - FEW) for who in ("server", "client")
     }

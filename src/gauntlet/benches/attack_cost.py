@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gauntlet.attack import arena
+from gauntlet.attack import arena, functions
 from gauntlet.attack.certificates import KEYS, P_256
 from gauntlet.attack.gates import reasons
 from gauntlet.attack.measures import INVALID, INVALID_RUN, NUMBERS, invalid, valid
@@ -16,7 +16,15 @@ from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.contract import OFF, RETRY
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_common
-from gauntlet.benches.attack_common import Condition, facts, labels, measure, planned, play
+from gauntlet.benches.attack_common import (
+    Condition,
+    certificates_folder,
+    facts,
+    labels,
+    measure,
+    planned,
+    play,
+)
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.metrics.kpi import Kpi
@@ -125,12 +133,10 @@ def _instructions(run: Run, few: int, many: int) -> Mapping[str, float | None]:
     """Those of a handshake: what the run with many requests took more than that with few; none where one was
     not served.
     """
-    less, more = (
-        play(replace(run, counted=True, client=Client(requests, 0.2, 30.0, more=run.client.more)))
-        for requests in (few, many)
-    )
-    if any(it.took_s is None for outcome in (less, more) for it in outcome.requests):
+    both = functions.counted(run, few, many, certificates_folder())
+    if both is None:
         return _NOT_COUNTED
+    less, more = both
     return {
         f"{who}_instructions": (more.instructions[who] - less.instructions[who]) / (many - few)
         for who in ("server", "client")

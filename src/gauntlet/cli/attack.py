@@ -1,7 +1,7 @@
 """`gauntlet attack`: servers of one's own under attack, on this machine's loopback."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,16 @@ import click
 if TYPE_CHECKING:
     from gauntlet.attack.laboratory import Asked, Found
     from gauntlet.attack.servers.contract import Server
+
+_PROTOCOLS = ("h1", "h2", "h3")
+_certificate = click.option(
+    "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
+    show_default=True, help="The key of the certificate that is made for the server.",
+)  # fmt: skip
+
+
+def _protocols(words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option("--protocol", "protocols", multiple=True, type=click.Choice(_PROTOCOLS), help=words)
 
 
 @click.group(short_help="Attack a web server of your own, on this machine.")
@@ -80,14 +90,8 @@ def list_(json_: bool) -> None:
     "--builtin", type=click.Choice(("own", "nginx", "caddy", "quiche", "quiche-old")), default="own",
     show_default=True, help="Without --server: which server.",
 )  # fmt: skip
-@click.option(
-    "--protocol", "protocols", multiple=True, type=click.Choice(("h1", "h2", "h3")),
-    help="Can be repeated (default: h2 and h3, those of them that the server speaks).",
-)  # fmt: skip
-@click.option(
-    "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
-    show_default=True, help="The key of the certificate that is made for the server.",
-)  # fmt: skip
+@_protocols("Can be repeated (default: h2 and h3, those of them that the server speaks).")
+@_certificate
 @click.option(
     "--defence", type=click.Choice(("off", "retry", "limit", "cookies")), default="off", show_default=True,
     help="Of the built-in servers; `cookies` are the kernel's, under syn-flood.",
@@ -148,14 +152,8 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
 
 
 @attack.command(short_help="Say what a handshake's instructions are spent on.")
-@click.option(
-    "--protocol", "protocols", multiple=True, type=click.Choice(("h1", "h2", "h3")),
-    help="Can be repeated (default: all three).",
-)  # fmt: skip
-@click.option(
-    "--certificate", type=click.Choice(("p-256", "ed25519", "rsa-2048", "rsa-4096")), default="p-256",
-    show_default=True, help="The key of the server's certificate.",
-)  # fmt: skip
+@_protocols("Can be repeated (default: all three).")
+@_certificate
 @click.option(
     "--of", "who", type=click.Choice(("server", "client")), default="server", show_default=True,
     help="At which end.",
@@ -166,7 +164,8 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
 def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: bool) -> None:
     """Say what the instructions of a handshake with one request are spent on, of Gauntlet's own server and
     client, by valgrind's callgrind: the difference of twelve handshakes and two, so that nothing of the start
-    is in it. They repeat on any machine under any load. The kernel's are not counted.
+    is in it. The kernel's are not counted. Over TLS and TCP they repeat to a percent; over QUIC, where a
+    connection that lasts longer sends more probes, not as closely.
 
     \b
     Examples:
@@ -174,24 +173,16 @@ def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: 
       gauntlet attack instructions --protocol h3 --of client
       gauntlet attack instructions --certificate rsa-2048 --json
     """
-    from gauntlet.attack import functions, terminal
+    from gauntlet.attack import arena, functions, terminal
     from gauntlet.cli.output import console, print_json
 
-    spoken = _ready_to_count(protocols or ("h1", "h2", "h3"))
-    found = {it: functions.handshake(it, certificate) for it in spoken}
+    arena.ready(None)
+    arena.ready_to_count()
+    found = {it: functions.handshake(it, certificate) for it in dict.fromkeys(protocols or _PROTOCOLS)}
     if json_:
         print_json({over: {end: it.to_json() for end, it in of.items()} for over, of in found.items()})
     else:
         console().print(terminal.spent(who, {over: of[who] for over, of in found.items()}))
-
-
-def _ready_to_count(protocols: tuple[str, ...]) -> tuple[str, ...]:
-    """The protocols, each once. Raises UserError when what counts is not here."""
-    from gauntlet.attack import arena
-
-    arena.ready(None)
-    arena.ready_to_count()
-    return tuple(dict.fromkeys(protocols))
 
 
 def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
