@@ -21,10 +21,9 @@ NO_FLOW = ["pandas", "polars", "jax", "scikit-learn"]
 
 DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
 
-OURS = {
-    "gauntlet", "studies", "tests", "scripts", "speed", "agreement", "prediction", "restp_decoder",
-    "test_dissector",
-}  # fmt: skip
+OURS = {"gauntlet", "studies", "tests", "scripts", "restp_decoder", "test_dissector"} | {
+    entry.stem for entry in (ROOT / "benchmarks").iterdir()
+}
 
 PARTS = {
     "markupsafe": "jinja2",  # what its templates take and return
