@@ -7,7 +7,7 @@ Run it with `python benchmarks/publish.py` after a whole `make bench` on an othe
 import argparse
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,11 @@ def sections(folder: Path) -> dict[str, str]:
         "stacks": "\n\n".join(_stacks(name, run["parts"][name]) for name in STACKS),
         "rest": _rest(run["parts"], certificate["parts"], results),
         "campaign": campaign_parts(campaign),
-        **({"kernels": _kernels(folder)} if (folder / "bench-kernels.json").is_file() else {}),
+        **{
+            name: of(folder)
+            for name, of in BY_THEMSELVES.items()
+            if (folder / f"bench-{name}.json").is_file()
+        },
     }
 
 
@@ -142,6 +146,29 @@ def _kernels(folder: Path) -> str:
             *rows,
         ]
     )
+
+
+def _paths(folder: Path) -> str:
+    figures = _read(folder, "paths")
+    rows = [
+        f"| {run['rate_bps'] / 1e6:g} | {run['protocol']} | {run['recorded']} "
+        f"| {run['virtual_s_per_cpu_s']:.1f} | {run['peak_bytes'] / 2**20:.0f} |"
+        for run in figures["runs"]
+    ]
+    return "\n".join(
+        [
+            f"{sentence(figures['host'])}. Guest kernel {figures['guest_kernel']['version']}. "
+            f"One pinned core, {figures['runs'][0]['nodes']} nodes, the best of {figures['rounds']} rounds:",
+            "",
+            "| Mbit/s a path | protocol | recorded | virtual s per processor s | resident MiB |",
+            "|---|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+BY_THEMSELVES: Mapping[str, Callable[[Path], str]] = {"kernels": _kernels, "paths": _paths}
+"""What is published where it was measured, by mark: `make bench` does without."""
 
 
 def _rest(parts: Mapping[str, Any], certificate: Mapping[str, Any], results: Mapping[str, Any]) -> str:

@@ -60,15 +60,20 @@ def flow(
     }
 
 
-def play(run: Mapping[str, Any], out: Path, core: int, image: Path | None = None) -> float:
+def play(
+    run: Mapping[str, Any],
+    out: Path,
+    core: int,
+    image: Path | None = None,
+    guest_program: Path | None = None,
+) -> float:
     """Play a run in a guest on one core; its record appears in `out`; returns its virtual seconds.
 
-    The guest boots the kernel `image`, else the installed one. Raises RunError when it does not play the run,
-    or not to its end.
+    The guest boots the kernel `image` and starts `guest_program`, else the installed ones. Raises RunError
+    when it does not play the run, or not to its end.
     """
-    machine = guest.Machine.installed()
-    if image is not None:
-        machine = replace(machine, kernel=image)
+    installed = guest.Machine.installed()
+    machine = replace(installed, kernel=image or installed.kernel, program=guest_program or installed.program)
     guest.boot([run], out, seed=1, machine=machine, core=core)
     record = json.loads((out / run["id"] / "record.json").read_text())
     failed = [record["reason"]] if record["outcome"] != "ok" else []
@@ -78,11 +83,13 @@ def play(run: Mapping[str, Any], out: Path, core: int, image: Path | None = None
     return float(record["virtual_s"])
 
 
-def contender(run: Mapping[str, Any], core: int, image: Path | None = None) -> Contender:
-    """A contender that plays a run in a guest, boot and power-off included."""
-    return partial(measured, partial(_played, run, core, image))
+def contender(
+    run: Mapping[str, Any], core: int, image: Path | None = None, guest_program: Path | None = None
+) -> Contender:
+    """A contender that plays a run in a guest, boot and power-off included; as `play` otherwise."""
+    return partial(measured, partial(_played, run, core, image, guest_program))
 
 
-def _played(run: Mapping[str, Any], core: int, image: Path | None) -> float:
+def _played(run: Mapping[str, Any], core: int, image: Path | None, guest_program: Path | None) -> float:
     with tempfile.TemporaryDirectory(prefix="gauntlet-bench-") as folder:
-        return play(run, Path(folder), core, image)
+        return play(run, Path(folder), core, image, guest_program)

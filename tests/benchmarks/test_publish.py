@@ -107,6 +107,21 @@ def test_two_kernels_are_published_when_they_were_compared(tmp_path: Path) -> No
     assert "| SCTP | 1.20 | 1.30 |" in document
 
 
+def test_long_paths_are_published_when_they_were_measured(tmp_path: Path) -> None:
+    run = {"rate_bps": 10_000_000, "protocol": "mptcp-cubic", "recorded": "nothing", "nodes": 41}
+    paths = {
+        "host": HOST,
+        "guest_kernel": {"version": "6.12.1"},
+        "short": False,
+        "rounds": 3,
+        "runs": [{**run, "virtual_s_per_cpu_s": 12.34, "peak_bytes": 2**26}],
+    }
+    code, _, document = publish(tmp_path, {**measured(), "paths": paths})
+    assert code == 0
+    assert "One pinned core, 41 nodes, the best of 3 rounds:" in document
+    assert "| 10 | mptcp-cubic | nothing | 12.3 | 64 |" in document
+
+
 def test_publishing_twice_is_publishing_once(tmp_path: Path) -> None:
     publish(tmp_path, measured())
     copy = tmp_path / "speed.md"

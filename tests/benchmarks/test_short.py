@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gauntlet import engine
 from gauntlet.engine import kernel
 from speed import ns3
 from speed.turns import PEER
@@ -65,7 +66,7 @@ def numbers(content: Any) -> Iterator[float]:
 def test_every_benchmark_is_tried_here() -> None:
     programs = {
         "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading",
-        "publish",
+        "paths", "publish",
     }  # fmt: skip
     # Targets of their own; tests named after them try how they judge.
     own = {"agreement", "prediction", "handshake_bytes"}
@@ -124,6 +125,16 @@ def test_campaign(tmp_path: Path) -> None:
     assert {"guest", "certificate", "report", "tables", "plans"} <= set(parts)
     assert all(spent_s > 0 for spent_s in parts.values())
     assert sum(parts.values()) == pytest.approx(found["cpu_s"])
+
+
+@pytest.mark.guest
+def test_paths(tmp_path: Path) -> None:
+    found = short("paths", tmp_path, "--only", "restp-multipath", "--beside", str(engine.player_binary()))
+    assert [run["recorded"] for run in found["runs"]] == ["nothing", "everything"]
+    for run in found["runs"]:
+        assert (run["protocol"], run["rate_bps"], run["nodes"]) == ("restp-multipath", 10_000_000, 41)
+        assert run["virtual_s_per_cpu_s"] > 0
+        assert run["times_cpu"] > 0
 
 
 @pytest.mark.guest
