@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from gauntlet.certificate import certify
+from gauntlet.certificate.capture import CAPTURE_BYTES, record_dtype
 from tests.guest.conftest import Play, run_plan, tcp_flow
 
 LINE_RATE_BPS = 2_000_000
@@ -66,6 +68,22 @@ def test_two_paths_carry_more_than_one(play: Play, tmp_path: Path, second_delay_
     assert throughput_bps > 1.4 * LINE_RATE_BPS
     assert [path.get("addresses") for path in record["paths"]] == [None, ["10.0.3.1", "10.0.4.1"]]
     _trusted(run, tmp_path)
+
+
+def test_acknowledgements_leave_when_packets_arrive(play: Play, tmp_path: Path) -> None:
+    """The paths on which nothing has arrived cost no time: a call in vain would take a microsecond."""
+    record = play(_two_lines(_restp("multipath", app_params={"size_bytes": 300_000})))["run"]
+    packets = np.fromfile(tmp_path / "out" / "run" / "packets.bin", record_dtype(CAPTURE_BYTES["headers"]))
+    taps = {tap["link"]: tap["tap"] for tap in record["taps"]}
+
+    def at_ns(*links: str) -> Any:
+        return np.sort(packets["time_ns"][np.isin(packets["tap"], [taps[link] for link in links])])
+
+    arrived_ns, answered_ns = at_ns("mid>east", "mid2>east2"), at_ns("east>mid", "east2>mid2")
+    answered_ns = answered_ns[answered_ns > arrived_ns[0]]
+    later_ns = answered_ns - arrived_ns[np.searchsorted(arrived_ns, answered_ns, side="right") - 1]
+    assert len(later_ns) > 50
+    assert np.quantile(later_ns, 0.9) < 1000
 
 
 @pytest.mark.parametrize("backup", [False, True])

@@ -283,33 +283,21 @@ impl Session {
         until_ns: i64,
         doing: &str,
     ) -> Result<bool, Failure> {
-        let wait = |call_off: BorrowedFd<'_>, left_ns| {
-            poll::wait(fds, events, call_off, left_ns).map(|woken| (woken, ()))
-        };
-        Ok(self.wait_with(wait, now_ns, until_ns, doing)?.is_some())
+        let fds: Vec<_> = fds.iter().map(|fd| (*fd, events)).collect();
+        Ok(self.wait_each(&fds, now_ns, until_ns, doing)?.is_some())
     }
 
-    /// The same, until the limit of the run, for several descriptors with events of their own. Tells which are ready.
+    /// The same for several descriptors with events of their own. Tells which are ready; `None` at `until_ns`.
     pub(crate) fn wait_each(
         &self,
         fds: &[(BorrowedFd<'_>, libc::c_short)],
-        now_ns: i64,
-        doing: &str,
-    ) -> Result<Vec<bool>, Failure> {
-        let wait = |call_off: BorrowedFd<'_>, left_ns| poll::wait_each(fds, call_off, left_ns);
-        self.wait_with(wait, now_ns, i64::MAX, doing)?.ok_or_else(|| self.limit_reached(doing))
-    }
-
-    fn wait_with<T>(
-        &self,
-        wait: impl Fn(BorrowedFd<'_>, i64) -> io::Result<(Woken, T)>,
         mut now_ns: i64,
         until_ns: i64,
         doing: &str,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<Vec<bool>>, Failure> {
         loop {
             let left_ns = until_ns.min(self.ctx.limit_ns) - now_ns;
-            match wait(self.call_off.fd(), left_ns) {
+            match poll::wait(fds, self.call_off.fd(), left_ns) {
                 Ok((Woken::Ready, answer)) => return Ok(Some(answer)),
                 Ok((Woken::CalledOff, _)) => return Err(self.called_off()),
                 Ok((Woken::TimedOut, _)) if until_ns < self.ctx.limit_ns => return Ok(None),

@@ -108,7 +108,7 @@ impl Waits for Reactor {
         // A processor may have let some time pass.
         let ctx = &self.session.ctx;
         let now_ns = if ctx.processor.is_some() { ctx.clock.now_ns() } else { self.now_ns() };
-        let ready = self.session.wait_each(&fds, now_ns, doing)?;
+        let ready = self.session.wait_each(&fds, now_ns, i64::MAX, doing)?.unwrap_or_default();
         drop(fds);
         self.now_ns.set(self.session.ctx.clock.now_ns());
         let mut ready = ready.into_iter();

@@ -18,19 +18,9 @@ pub(crate) enum Woken {
     TimedOut,
 }
 
-/// Waits at most `timeout_ns` for `events` (POLLIN, POLLOUT) on one of `fds`, or until `call_off` can be read.
+/// Waits at most `timeout_ns` for one of `fds`, each with its events (POLLIN, POLLOUT), or until `call_off` can be read.
+/// Tells which of them are ready, or have an error to report.
 pub(crate) fn wait(
-    fds: &[BorrowedFd<'_>],
-    events: libc::c_short,
-    call_off: BorrowedFd<'_>,
-    timeout_ns: i64,
-) -> io::Result<Woken> {
-    let fds: Vec<_> = fds.iter().map(|fd| (*fd, events)).collect();
-    wait_each(&fds, call_off, timeout_ns).map(|(woken, _)| woken)
-}
-
-/// The same where each descriptor has events of its own. Tells which of them are ready, or have an error to report.
-pub(crate) fn wait_each(
     fds: &[(BorrowedFd<'_>, libc::c_short)],
     call_off: BorrowedFd<'_>,
     timeout_ns: i64,
