@@ -57,7 +57,7 @@ def test_a_link_has_the_queue_that_was_asked_for(play: Play, tmp_path: Any, kind
     assert answers["rate"] == answers["queue discipline"] == "confirmed"
 
 
-@pytest.mark.parametrize("protocol", ["mptcp-cubic", "restp-multipath"])
+@pytest.mark.parametrize("protocol", ["mptcp-cubic", "restp-multipath", "quic-noq-cubic"])
 def test_two_paths_carry_more_than_one(play: Play, tmp_path: Any, protocol: str) -> None:
     run = planned(protocol, LADDER)
     record = play(run)["run"]
@@ -76,7 +76,9 @@ def test_two_paths_carry_more_than_one(play: Play, tmp_path: Any, protocol: str)
     )
 
 
-@pytest.mark.parametrize("protocol", ["mptcp-cubic", "restp-multipath", "restp-standby"])
+@pytest.mark.parametrize(
+    "protocol", ["mptcp-cubic", "restp-multipath", "restp-standby", "quic-quinn-migration", "quic-noq-cubic"]
+)
 def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any, protocol: str) -> None:
     fails = LADDER.replace('rate = "2Mbit/s"', 'rate = "2Mbit/s"\ndown = [["4s", "40s"]]')
     run = planned(protocol, fails)

@@ -14,6 +14,7 @@ STACKS = [
     ("quic-quinn", "cubic"),
     ("quic-quinn", "newreno"),
     ("quic-quinn", "bbr"),
+    ("quic-noq", "cubic"),
     ("quic-s2n", "cubic"),
     ("quic-s2n", "bbr"),
 ]
@@ -84,13 +85,16 @@ def test_a_clean_link_shows_one_round_trip_of_set_up_and_a_full_line(play: Play,
 
 
 def test_everything_arrives_over_five_per_cent_loss_and_long_delay(play: Play) -> None:
-    runs = [over_a_bad_link(quic_run(stack, 200_000), 0.3, 0.05) for stack in ("quic-quinn", "quic-s2n")]
+    runs = [
+        over_a_bad_link(quic_run(stack, 200_000), 0.3, 0.05)
+        for stack in ("quic-quinn", "quic-noq", "quic-s2n")
+    ]
     for name, record in play(*runs).items():
         (flow,) = record["flows"]
         assert (flow["outcome"], flow["reason"], flow["received_bytes"]) == ("ok", None, 200_000), name
 
 
-@pytest.mark.parametrize("stack", ["quic-quinn", "quic-s2n"])
+@pytest.mark.parametrize("stack", ["quic-quinn", "quic-noq", "quic-s2n"])
 def test_failures_are_sentences(stack: str, play: Play) -> None:
     silent = quic_run(stack, 5_000_000, idle_timeout_s=5)
     silent = {
@@ -120,7 +124,7 @@ def test_two_flows_share_the_line(play: Play) -> None:
     assert max(flow["last_received_s"] for flow in record["flows"]) > 0.5 + 4_000_000 * 8 / 5.2e6
 
 
-@pytest.mark.parametrize("stack", ["quic-quinn", "quic-s2n"])
+@pytest.mark.parametrize("stack", ["quic-quinn", "quic-noq", "quic-s2n"])
 def test_a_message_leaves_when_it_is_handed_over(stack: str, play: Play, tmp_path: Path) -> None:
     cbr = {"rate_bps": 800_000, "message_size_bytes": 1000, "duration_s": 2}
     flow = {**quic_flow(stack), "app": "cbr", "app_params": cbr}

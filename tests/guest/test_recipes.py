@@ -23,6 +23,11 @@ with_ngtcp2 = pytest.mark.skipif(
 )
 
 
+with_gstreamer = pytest.mark.skipif(
+    shutil.which("gst-launch-1.0") is None, reason="GStreamer's tools are not installed"
+)
+
+
 @with_iperf3
 def test_iperf3_has_what_the_line_leaves_of_its_rate(tmp_path: Path) -> None:
     command = "iperf3 -c trackside -t 40 -O 10 -J"
@@ -81,3 +86,24 @@ def test_curl_and_ngtcp2_are_stacks_of_an_experiment(tmp_path: Path) -> None:
         # 500 kB at 5.2 Mbit/s take 0.77 s at the very least.
         assert cell["completed"] == 1
         assert 0.77 < cell["mean"] < 10
+
+
+def frames_of_video(folder: Path, loss: str) -> list[int]:
+    """The sizes in bytes of the frames that came whole of 250 that GStreamer encodes and sends."""
+    receive, send = (f"sh {RECIPES.parent}/recipes/video-{end}.sh" for end in ("receive", "send"))
+    line = ("--scenario", "constant", "-p", "rate=4Mbit/s", "-p", "delay=30ms", "--loss", loss)
+    folder.mkdir()
+    answer = gauntlet("exec", *line, "--server", receive, "--", *send.split(), cwd=folder)
+    assert answer.code == 0, answer.err
+    return [frame.stat().st_size for frame in sorted((folder / "frames").iterdir())]
+
+
+@with_gstreamer
+def test_a_real_encoders_frames_come_whole_where_nothing_is_lost(tmp_path: Path) -> None:
+    whole = frames_of_video(tmp_path / "whole", "0%")
+    assert len(whole) == 250
+    assert 8 * sum(whole) / 10 == pytest.approx(1e6, rel=0.15)
+    damaged = frames_of_video(tmp_path / "damaged", "1%")
+    # Five packets a frame on average, more in key frames: with independent losses 0.99^5 of the frames.
+    assert 200 <= len(damaged) <= 245
+    assert frames_of_video(tmp_path / "again", "1%") == damaged

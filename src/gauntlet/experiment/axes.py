@@ -19,7 +19,8 @@ from gauntlet.experiment.strict import unknown_key
 _TIMES = (
     "delay", "second_delay", "skew", "jitter",
     "duration", "mean_on", "mean_off", "interval", "start", "bound",
-    "initial_rtt", "idle_timeout", "max_ack_delay", "playout", "fop_timer", "report_interval",
+    "initial_rtt", "idle_timeout", "migrate_after", "path_timeout", "max_ack_delay", "playout",
+    "fop_timer", "report_interval",
     "t_max", "t_h", "t_seq", "warm_up", "reopen_after",
 )  # fmt: skip
 _SIZES = ("queue", "bucket", "size", "packet", "frame", "initial_cwnd", "send_buffer", "receive_buffer")

@@ -67,6 +67,8 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "initial_window": "initial_window_segments",
         "active_paths": "active_paths",
         "further_subflows": "further_subflows",
+        "migrate_after": "migrate_after_s",
+        "path_timeout": "path_timeout_s",
         "initial_rtt": "initial_rtt_s",
         "idle_timeout": "idle_timeout_s",
         "max_ack_delay": "max_ack_delay_s",
@@ -225,6 +227,14 @@ _ALL = (
     _tfo("cubic", "CUBIC"),
     _tfo("reno", "Reno"),
     Protocol("sctp", "SCTP", "sctp", options=_options("sctp")),
+    # It turns to the second address of the receiver when the first does not answer (RFC 9260, section 6.4).
+    Protocol(
+        "sctp-two-homes",
+        "SCTP, two homes",
+        "sctp",
+        MappingProxyType({"homes": 2}),
+        _options("sctp") - {"homes"},
+    ),
     # A message that is older than 160 ms is sent no more: the delay up to which a packet of a call is in time
     # (gauntlet.metrics.kpis.voip).
     Protocol(
@@ -264,6 +274,24 @@ _ALL = (
     _quic("quiche", "BBR"),
     _quic_datagrams("quinn"),
     _quic_datagrams("quiche"),
+    # It leaves a bearer after a second without an answer: above the round trip of any but deep space.
+    Protocol(
+        "quic-quinn-migration",
+        "QUIC quinn, migrates",
+        "quic-quinn",
+        MappingProxyType({"congestion_control": "cubic", "migrate_after_s": 1.0}),
+        _options("quic-quinn"),
+    ),
+    _quic("noq", "CUBIC"),
+    _quic("noq", "BBR"),
+    Protocol(
+        "quic-noq-backup",
+        "QUIC noq backup",
+        "quic-noq",
+        MappingProxyType({"congestion_control": "cubic", "active_paths": 1}),
+        _options("quic-noq") - {"active_paths"},
+    ),
+    _quic_datagrams("noq"),
     _deep_space("quinn", "CUBIC"),
     Protocol("sdls", "SDLS", "sdls", options=_options("sdls"), reliable=False),
     Protocol("sdls-cop1", "SDLS + COP-1", "sdls-cop1", options=_options("sdls-cop1")),

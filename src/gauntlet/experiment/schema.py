@@ -253,6 +253,10 @@ class FlowSection(Strict):
     """Over how many paths MPTCP sends while they work, the first ones; the others are backups. None: all."""
     further_subflows: int | None = Field(default=None, ge=0, le=MOST_FURTHER_SUBFLOWS)
     """The most subflows of MPTCP beside the first; None: one to each further address of the receiver."""
+    migrate_after: Duration | None = None
+    """The silence after which QUIC goes on over the receiver's next address; None: it stays at the first."""
+    path_timeout: Duration | None = None
+    """The silence after which multipath QUIC gives a path up; None: 1 s."""
     initial_rtt: Duration | None = None
     """The round trip that QUIC assumes before it has measured one; None: the library's 333 ms (RFC 9002)."""
     idle_timeout: Duration | None = None

@@ -94,6 +94,7 @@ _BUILDS_ON = {
     "tcp": "tcp",
     "tls": "tcp",
     "quic-quinn": "udp",
+    "quic-noq": "udp",
     "quic-s2n": "udp",
     "quic-quiche": "udp",
     "dtls": "udp",

@@ -1,7 +1,7 @@
 //! What all kernel sockets have in common: opening, binding, connecting, buffers, and sentences for errors.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -36,6 +36,12 @@ fn check_buffer(key: &str, asked: u32, got: io::Result<usize>, sysctl: &str) -> 
         )));
     }
     Ok(())
+}
+
+/// The same port of every address of the node. Which of them a packet comes from, the route to its destination says.
+pub(crate) fn everywhere(at: SocketAddr) -> SocketAddr {
+    let ip = if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(ip, at.port())
 }
 
 /// Opens a socket of a transport and binds it to `at`.

@@ -88,7 +88,18 @@ const REGISTRY: &[Entry] = &[
     entry("mptcp", parameters::<mptcp::Mptcp>, &[Reliable, Opening, SeveralAddresses], mptcp::build),
     entry("tls", tls::parameters, &[Reliable, Http, Opening, Processor], tls::build),
     entry("dtls", parameters::<dtls::Params>, &[Opening], dtls::build),
-    entry("quic-quinn", parameters::<quic::quinn::Params>, &[Reliable, Http3, Processor], quic::quinn::build),
+    entry(
+        "quic-quinn",
+        parameters::<quic::quinn::Params>,
+        &[Reliable, Http3, SeveralAddresses, Processor],
+        quic::quinn::build,
+    ),
+    entry(
+        "quic-noq",
+        parameters::<quic::noq::Params>,
+        &[Reliable, SeveralAddresses, Processor],
+        quic::noq::build,
+    ),
     entry("quic-s2n", parameters::<quic::s2n::Params>, &[Reliable, Processor], quic::s2n::build),
     #[cfg(feature = "quiche")]
     entry("quic-quiche", parameters::<quic::quiche::Params>, &[Reliable, Processor], quic::quiche::build),
@@ -167,6 +178,7 @@ mod tests {
             "tcp" | "tls" | "mptcp" => json!({"congestion_control": "cubic"}),
             "rasta-tls" => json!({"congestion_control": "cubic"}),
             "sctp" | "rasta" => json!({"homes": 2}),
+            "quic-quinn" => json!({"migrate_after_s": 1.0}),
             "restp" => json!({"profile": "multipath"}),
             _ => json!({}),
         };

@@ -4,7 +4,7 @@
 //! network whose hosts have one address, nothing of this happens and there is one subflow. How many of them get a
 //! subflow, and which are backups, the flow says.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -91,7 +91,7 @@ impl Stack for Mptcp {
         let mut at = session.ctx.destination;
         if !further.is_empty() {
             // Subflows come in at the further addresses, at the same port.
-            at.set_ip(if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() });
+            at = socket::everywhere(at);
             let active = self.active_paths.map_or(further.len(), |paths| paths - 1);
             path_manager::announce(further, active)
                 .and_then(|()| path_manager::allow(further.len()))

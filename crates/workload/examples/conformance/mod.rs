@@ -33,7 +33,7 @@ fn parameters(stack: &str) -> Vec<Value> {
             json!({"transport": "sctp"}),
         ],
         "dtls" => vec![json!({}), json!({"version": "1.2", "client_auth": true})],
-        "quic-quinn" | "quic-quiche" => vec![json!({}), json!({"datagrams": true})],
+        "quic-quinn" | "quic-noq" | "quic-quiche" => vec![json!({}), json!({"datagrams": true})],
         // With the three transmissions of its default a frame in some thousands is given up at 5 % loss.
         "sdls-cop1" => vec![json!({"window_frames": 100, "transmission_limit": 10})],
         // TCP alone may be silent for longer than the 1.8 s that T_max is by default, once a packet is lost twice.

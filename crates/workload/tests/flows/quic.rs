@@ -19,6 +19,7 @@ fn alone(stack: &str, params: Value, ctx: Context) -> FlowReport {
 
 const STACKS: &[(&str, &[&str])] = &[
     ("quic-quinn", &["cubic", "newreno", "bbr"]),
+    ("quic-noq", &["cubic", "newreno", "bbr"]),
     ("quic-s2n", &["cubic", "bbr"]),
     #[cfg(feature = "quiche")]
     ("quic-quiche", &["cubic", "reno", "bbr"]),

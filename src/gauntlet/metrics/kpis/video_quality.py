@@ -6,9 +6,10 @@
 ```
 
 All of Ofr, Iofr, DFr and DPpl follow from bit rate Br and frame rate Fr by twelve coefficients, which belong
-to a codec, a format and a screen. **Those here are provisional.** G.1070 calls its own so; those here stand
-in public programs that cite it, and were not held against its own text. Use what comes out to compare
-transports under one source, not as what an own codec would get.
+to a codec, a format, a screen and an interval of key frames. **Those here are provisional.** G.1070 calls its
+own so. Those here are the same, digit by digit, in two public programs that cite it (one of them says: H.264,
+VGA, a key frame each second, as `app = "video"` sends it), and were not held against its own text.
+Use what comes out to compare transports under one source, not as what an own codec would get.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ mod arrivals;
 mod connection;
 mod credentials;
 mod driver;
+mod family;
 mod library;
+pub(crate) mod noq;
 #[cfg(feature = "quiche")]
 pub(crate) mod quiche;
 pub(crate) mod quinn;
@@ -20,7 +22,7 @@ use std::time::Duration;
 
 pub use retry::retry_tag;
 
-use crate::error::SpecError;
+use crate::error::{Failure, SpecError};
 use crate::params::nanoseconds;
 
 /// The libraries of these transports, of HTTP over them and of their cryptography, with the versions that are built in. A
@@ -34,6 +36,7 @@ pub const LIBRARIES: &[(&str, &str)] = &[
     ("hyper", "1.12.0"),
     #[cfg(feature = "quiche")]
     ("quiche", "0.30.0"),
+    ("noq-proto", "1.4.0"),
     ("quinn-proto", "0.11.19"),
     ("ring", "0.17.14"),
     ("rustls", "0.23.46"),
@@ -53,4 +56,9 @@ fn idle_timeout(stack: &str, value_s: f64) -> Result<Duration, SpecError> {
     let timeout_ns = nanoseconds("idle_timeout_s", value_s, SHORTEST_IDLE_S)
         .map_err(|error| SpecError::new(format!("`stack_params` of `{stack}`: {error}")))?;
     Ok(Duration::from_nanos(timeout_ns as u64))
+}
+
+/// The failure of TLS settings that a library does not take.
+fn no_initial_suite(error: impl std::fmt::Display) -> Failure {
+    Failure::new(format!("the TLS configuration does not suit QUIC: {error}"))
 }

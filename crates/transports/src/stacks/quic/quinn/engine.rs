@@ -9,9 +9,11 @@ use std::time::Instant;
 use bytes::Bytes;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint,
-    EndpointConfig, EndpointEvent, Event, StreamEvent, StreamId, Transmit, VarInt,
+    EndpointConfig, EndpointEvent, Event, StreamEvent, StreamId, VarInt,
 };
 
+use super::bearers::Bearers;
+use super::calls::batch;
 use super::events::Acceptor;
 use crate::epoch::Epoch;
 use crate::error::Failure;
@@ -116,6 +118,8 @@ pub(super) struct QuinnEngine {
     peer: SocketAddr,
     /// Packets are padded.
     pads: bool,
+    /// The ways to the peer, of an endpoint that may leave one for another.
+    bearers: Option<Bearers>,
     epoch: Epoch,
     /// Where transmissions are put together.
     outbox: Vec<u8>,
@@ -145,9 +149,16 @@ impl QuinnEngine {
             woken: false,
             peer,
             pads,
+            bearers: None,
             epoch: Epoch::new(now_ns),
             outbox: Vec::new(),
         }
+    }
+
+    /// The same over several ways, of which the connections that it opens use one at a time.
+    pub(super) fn over(mut self, bearers: Option<Bearers>) -> Self {
+        self.bearers = bearers;
+        self
     }
 
     /// Opens a connection to the peer.
@@ -238,10 +249,14 @@ impl Engine for QuinnEngine {
         for Datagram { from, ecn, bytes } in inbox {
             self.outbox.clear();
             let ecn = EcnCodepoint::from_bits(ecn);
+            let from = self.bearers.as_ref().map_or(from, |bearers| bearers.known(from));
             match self.endpoint.handle(now, from, None, ecn, bytes, &mut self.outbox) {
                 Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                     if let Some(link) = self.links.get_mut(&handle) {
                         link.quic.handle_event(event);
+                        if let Some(bearers) = &mut self.bearers {
+                            bearers.heard(&link.quic);
+                        }
                     }
                 }
                 Some(DatagramEvent::NewConnection(incoming)) => self.accept_or_refuse(incoming, now, socket),
@@ -252,6 +267,9 @@ impl Engine for QuinnEngine {
         for link in self.links.values_mut() {
             if link.quic.poll_timeout().is_some_and(|due| due <= now) {
                 link.quic.handle_timeout(now);
+            }
+            if let Some(bearers) = &mut self.bearers {
+                bearers.leave_if_silent(&mut link.quic, now_ns);
             }
         }
     }
@@ -287,7 +305,11 @@ impl Engine for QuinnEngine {
                 let Some(transmit) = link.quic.poll_transmit(now, socket.segments(), &mut self.outbox) else {
                     break;
                 };
-                socket.send(&batch(&transmit, &self.outbox));
+                let to = self.bearers.as_ref().map_or(transmit.destination, Bearers::peer);
+                socket.send(&Batch { to, ..batch(&transmit, &self.outbox) });
+            }
+            if let Some(bearers) = &mut self.bearers {
+                bearers.sent(&link.quic, now_ns);
             }
         }
         let endpoint = &mut self.endpoint;
@@ -304,7 +326,8 @@ impl Engine for QuinnEngine {
     fn due_ns(&mut self) -> i64 {
         let epoch = self.epoch;
         let due = self.links.values_mut().filter_map(|link| link.quic.poll_timeout()).min();
-        due.map_or(i64::MAX, |due| epoch.ns(due))
+        let left_ns = self.bearers.as_ref().map_or(i64::MAX, Bearers::due_ns);
+        due.map_or(i64::MAX, |due| epoch.ns(due)).min(left_ns)
     }
 }
 
@@ -316,13 +339,4 @@ fn brings_data(event: &Event) -> bool {
         event,
         Event::Stream(StreamEvent::Readable { .. } | StreamEvent::Opened { .. }) | Event::DatagramReceived
     )
-}
-
-fn batch<'a>(transmit: &Transmit, contents: &'a [u8]) -> Batch<'a> {
-    Batch {
-        to: transmit.destination,
-        ecn: transmit.ecn.map_or(0, |ecn| ecn as u8),
-        segment_bytes: transmit.segment_size.unwrap_or(transmit.size),
-        bytes: &contents[..transmit.size],
-    }
 }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use quinn_proto::{
-    ConnectionError, ConnectionHandle, Dir, ReadError, ReadableError, SendDatagramError, StreamId, WriteError,
-};
+use quinn_proto::{ConnectionHandle, Dir, StreamId};
 
+use super::calls::{self, loss};
 use super::engine::QuinnEngine;
 use super::observed::Counts;
 use super::sampler::QuinnSampler;
@@ -14,7 +12,7 @@ use crate::error::Failure;
 use crate::stacks::quic::BROKEN_OFF;
 use crate::stacks::quic::driver::Driver;
 use crate::stacks::quic::library::Library;
-use crate::stacks::quic::sentence::{Cause, Loss, lost};
+use crate::stacks::quic::sentence::{Loss, lost};
 use crate::transport::{Arrival, Sampler, Take};
 
 /// A sender without room hears of new room in steps, as from the kernel's sockets, and not with every acknowledgement:
@@ -94,50 +92,11 @@ impl Library for QuinnLink {
         _doing: &str,
         take: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<Option<Arrival>, Failure> {
-        let quic = &mut engine.link(self.handle).quic;
-        self.stream = self.stream.or_else(|| quic.streams().accept(Dir::Bi));
-        let Some(stream) = self.stream else { return Ok(None) };
-        let mut stream = quic.recv_stream(stream);
-        let mut chunks = match stream.read(true) {
-            Ok(chunks) => chunks,
-            Err(ReadableError::ClosedStream) => return Ok(Some(Arrival::End)),
-            Err(error) => return Err(Failure::new(format!("the stream could not be read: {error}"))),
-        };
-        let mut left = most_bytes;
-        let mut arrival = None;
-        while left > 0 {
-            match chunks.next(usize::try_from(left).unwrap_or(usize::MAX)) {
-                Ok(Some(chunk)) => {
-                    left -= chunk.bytes.len() as u64;
-                    take(&chunk.bytes)?;
-                    arrival = Some(Arrival::Data);
-                }
-                Ok(None) if left == most_bytes => return Ok(Some(Arrival::End)),
-                Ok(None) | Err(ReadError::Blocked) => break,
-                Err(ReadError::Reset(code)) => {
-                    return Err(lost("receiving", Loss::Application(code.into_inner())));
-                }
-            }
-        }
-        Ok(arrival)
+        calls::read(&mut engine.link(self.handle).quic, &mut self.stream, most_bytes, take)
     }
 
     fn write(&mut self, engine: &mut QuinnEngine, block: &[u8]) -> Result<usize, Failure> {
-        let Some(stream) = self.stream else { return Ok(0) };
-        let quic = &mut engine.link(self.handle).quic;
-        let mut taken = 0;
-        // Only a stream that was found without room is said to have some later.
-        while taken < block.len() {
-            match quic.send_stream(stream).write(&block[taken..]) {
-                Ok(count) => taken += count,
-                Err(WriteError::Blocked) => break,
-                Err(WriteError::Stopped(code)) => {
-                    return Err(lost("sending", Loss::Application(code.into_inner())));
-                }
-                Err(error) => return Err(lost("sending", Loss::Other(error.to_string()))),
-            }
-        }
-        Ok(taken)
+        calls::write(&mut engine.link(self.handle).quic, self.stream, block)
     }
 
     fn end(&mut self, engine: &mut QuinnEngine) -> Result<(), Loss> {
@@ -180,23 +139,8 @@ impl Library for QuinnLink {
         block: &[u8],
         message_bytes: usize,
     ) -> Result<usize, Failure> {
-        let quic = &mut engine.link(self.handle).quic;
-        let mut taken = 0;
-        for message in block.chunks(message_bytes) {
-            // The oldest waiting message gives way when there are too many, as `send_datagram` of quinn has it.
-            match quic.datagrams().send(Bytes::copy_from_slice(message), true) {
-                Ok(()) => {
-                    taken += message.len();
-                    self.taken_datagrams += 1;
-                }
-                Err(SendDatagramError::TooLarge) => {
-                    return Err(Failure::new(format!(
-                        "a message of {message_bytes} bytes is too long for a QUIC datagram on this path"
-                    )));
-                }
-                Err(error) => return Err(Failure::new(format!("a datagram could not be sent: {error}"))),
-            }
-        }
+        let taken = calls::write_datagrams(&mut engine.link(self.handle).quic, block, message_bytes)?;
+        self.taken_datagrams += (taken / message_bytes) as u64;
         Ok(taken)
     }
 
@@ -207,35 +151,12 @@ impl Library for QuinnLink {
         most: u64,
         take: &mut Take<'_>,
     ) -> Result<bool, Failure> {
-        let quic = &mut engine.link(self.handle).quic;
-        let mut count = 0;
-        while count < most {
-            let Some(message) = quic.datagrams().recv() else { break };
-            take(&message, Some(now_ns))?;
-            count += 1;
-        }
-        Ok(count > 0)
+        calls::read_datagrams(&mut engine.link(self.handle).quic, now_ns, most, take)
     }
 
     /// It gave way in the queue, no longer fitted the path, or was still waiting when the session was over.
     fn dropped_datagrams(&mut self, engine: &mut QuinnEngine) -> Option<u64> {
         let sent = engine.link(self.handle).quic.stats().frame_tx.datagram;
         Some(self.taken_datagrams.saturating_sub(sent))
-    }
-}
-
-/// The library's reason in common words.
-pub(super) fn loss(reason: &ConnectionError) -> Loss {
-    match reason {
-        ConnectionError::TransportError(error) => {
-            Loss::Local(Cause::of_code(error.code.into(), error.to_string()))
-        }
-        ConnectionError::ConnectionClosed(close) => {
-            Loss::Remote(Cause::of_code(close.error_code.into(), close.to_string()))
-        }
-        ConnectionError::ApplicationClosed(close) => Loss::Application(close.error_code.into_inner()),
-        ConnectionError::Reset => Loss::Reset,
-        ConnectionError::TimedOut => Loss::TimedOut,
-        other => Loss::Other(other.to_string()),
     }
 }

@@ -8,6 +8,8 @@
 //! All settings are the library's own unless a parameter says otherwise. Randomness comes from getrandom(2) alone
 //! (`rand`, `ring`), so that the same seed gives the same bytes in a guest.
 
+mod bearers;
+mod calls;
 mod config;
 mod engine;
 mod events;
@@ -16,7 +18,7 @@ mod observed;
 mod sampler;
 pub(crate) mod web;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use quinn_proto::{ClientConfig, EndpointConfig, ServerConfig};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::bearers::Bearers;
 use self::config::{CongestionControl, LongDelay, Transport};
 use self::engine::QuinnEngine;
 use self::events::{Acceptor, Events};
@@ -33,14 +36,16 @@ use self::observed::Counts;
 use super::connection::{QuicConnection, QuicListener};
 use super::credentials::{Credentials, PROTOCOL, TlsOptions};
 use super::driver::Driver;
-use super::idle_timeout;
 use super::socket::UdpSocket;
+use super::{idle_timeout, no_initial_suite};
 use crate::error::{Failure, SpecError};
 use crate::http::carrier::HttpCarrier;
+use crate::kernel::socket;
 use crate::params::{Buffers, nanoseconds, parse_params};
 use crate::qlog::Side;
 use crate::secure::{Fault, SERVER_NAME};
 use crate::session::Session;
+use crate::sys::path_manager;
 use crate::transport::{Connection, Listener, Service, Stack};
 
 const NAME: &str = "quic-quinn";
@@ -68,6 +73,9 @@ pub(crate) struct Params {
     /// Whether packets behind the handshake are padded to the longest that the path takes.
     #[serde(default)]
     pad_to_mtu: bool,
+    /// The silence after which the end that opened the connection goes on over the next address of its peer; without it,
+    /// it never does.
+    migrate_after_s: Option<f64>,
     send_buffer_bytes: Option<u32>,
     receive_buffer_bytes: Option<u32>,
     fault: Option<Fault>,
@@ -78,6 +86,7 @@ pub(crate) struct Quinn {
     transport: Transport,
     datagrams: bool,
     early_data: bool,
+    migrate_after: Option<Duration>,
     credentials: Credentials,
     /// The sender's TLS, kept so that later connections know the tickets of earlier ones.
     client: Mutex<Option<ClientConfig>>,
@@ -90,10 +99,13 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
     let buffers = Buffers::new(params.send_buffer_bytes, params.receive_buffer_bytes)?;
     let congestion_control = params.congestion_control;
     let long = LongDelay {
-        initial_rtt: params.initial_rtt_s.map(|value_s| long_delay("initial_rtt_s", value_s)).transpose()?,
+        initial_rtt: params
+            .initial_rtt_s
+            .map(|value_s| at_least_a_millisecond("initial_rtt_s", value_s))
+            .transpose()?,
         max_ack_delay: params
             .max_ack_delay_s
-            .map(|value_s| long_delay("max_ack_delay_s", value_s))
+            .map(|value_s| at_least_a_millisecond("max_ack_delay_s", value_s))
             .transpose()?,
         initial_window_bytes: params.initial_window_bytes,
     };
@@ -107,6 +119,10 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         },
         datagrams: params.datagrams,
         early_data,
+        migrate_after: params
+            .migrate_after_s
+            .map(|value_s| at_least_a_millisecond("migrate_after_s", value_s))
+            .transpose()?,
         credentials: Credentials::new(TlsOptions { client_auth, resumption, early_data, fault }),
         client: Mutex::new(None),
     }))
@@ -114,7 +130,7 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
 
 /// A duration that quinn takes as it is; not below a millisecond, which is the library's timer granularity (RFC 9002,
 /// section 6.1.2).
-fn long_delay(key: &str, value_s: f64) -> Result<Duration, SpecError> {
+fn at_least_a_millisecond(key: &str, value_s: f64) -> Result<Duration, SpecError> {
     let value_ns = nanoseconds(key, value_s, 1e-3)
         .map_err(|error| SpecError::new(format!("`stack_params` of `{NAME}`: {error}")))?;
     Ok(Duration::from_nanos(value_ns as u64))
@@ -154,6 +170,20 @@ impl Quinn {
         Ok(config)
     }
 
+    /// The receiver's addresses beside the first to which this flow may turn.
+    fn further<'a>(&self, session: &'a Session) -> &'a [IpAddr] {
+        let all = session.ctx.destination_further.as_slice();
+        if self.migrate_after.is_some() { all } else { &[] }
+    }
+
+    /// The ways of an end that opens connections to `peer`, where it has a choice.
+    fn bearers(&self, session: &Session, peer: SocketAddr, listens: bool) -> Option<Bearers> {
+        let further = self.further(session);
+        let patience_ns = self.migrate_after.filter(|_| !listens && !further.is_empty())?.as_nanos() as i64;
+        let others = further.iter().map(|ip| SocketAddr::new(*ip, peer.port()));
+        Some(Bearers::new([peer].into_iter().chain(others).collect(), patience_ns))
+    }
+
     /// Opens an endpoint at `at` that talks to `peer`.
     fn open(
         &self,
@@ -163,16 +193,14 @@ impl Quinn {
         server: Option<Acceptor>,
     ) -> Result<Driver<QuinnEngine>, Failure> {
         let config = Arc::new(EndpointConfig::default());
+        let bearers = self.bearers(session, peer, server.is_some());
+        let at = if self.further(session).is_empty() { at } else { socket::everywhere(at) };
         let socket = UdpSocket::open(NAME, session, at, config.get_max_udp_payload_size() as usize)?;
         let now_ns = session.ctx.clock.now_ns();
         let listens = server.is_some();
-        let engine = QuinnEngine::new(config, server, peer, self.transport.pad_to_mtu, now_ns);
+        let engine = QuinnEngine::new(config, server, peer, self.transport.pad_to_mtu, now_ns).over(bearers);
         Ok(Driver::new(session, socket, engine, listens, now_ns))
     }
-}
-
-fn no_initial_suite(error: impl std::fmt::Display) -> Failure {
-    Failure::new(format!("the TLS configuration does not suit QUIC: {error}"))
 }
 
 impl Stack for Quinn {
@@ -186,6 +214,10 @@ impl Stack for Quinn {
 
     fn works_on_a_processor(&self) -> bool {
         true
+    }
+
+    fn homes(&self) -> usize {
+        1 + if self.migrate_after.is_some() { path_manager::MOST } else { 0 }
     }
 
     fn http(&self) -> Result<Option<&dyn HttpCarrier>, SpecError> {

@@ -15,8 +15,8 @@ use quinn_proto::{
 };
 
 use super::Quinn;
+use super::calls::loss;
 use super::engine::{Link, On, QuinnEngine};
-use super::link::loss;
 use crate::context::Context as Surroundings;
 use crate::error::Failure;
 use crate::secure::SERVER_NAME;
