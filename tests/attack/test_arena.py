@@ -8,6 +8,7 @@ import pytest
 
 from gauntlet.attack import arena, gates, verdict
 from gauntlet.attack.kinds import KINDS
+from gauntlet.attack.programs import ATTACKER, CLIENT, SERVER
 from gauntlet.attack.requests import served_share
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.own import OWN
@@ -122,6 +123,16 @@ def test_programs_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("GAUNTLET_ATTACK_PROGRAMS", str(tmp_path))
     with pytest.raises(UserError, match=r"cargo build --profile measure -p web -p attackers"):
         arena.ready()
+
+
+@pytest.mark.parametrize(("name", "run"), [(ATTACKER, attacked()), (CLIENT, QUIET), (SERVER, QUIET)])
+def test_a_program_that_does_not_know_what_it_is_asked_for_is_an_older_one(
+    name: str, run: Run, tmp_path: Path, programs: Path
+) -> None:
+    said = "error: unexpected argument '--silence-ms' found"
+    (programs / name).write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 2\n')
+    with pytest.raises(RunError, match=f"{name} does not know --silence-ms.*older one: build it anew"):
+        arena.play(run, tmp_path)
 
 
 @pytest.mark.skipif(not group_can_be_made(), reason="this process may not make a control group")

@@ -39,9 +39,9 @@ def test_memory_is_added_up_over_processes(tmp_path: Path) -> None:
     assert (found.resident, found.proportional) == (4_096_000, 3_072_000)
 
 
-def test_what_processes_take_is_without_interrupts(tmp_path: Path) -> None:
-    root = host.write(tmp_path, {"proc/stat": "cpu  100 20 30 900 5 70 80 0 0 0\ncpu0 1 1 1\n"})
-    assert counters.busy_s(root) == 1.5
+def test_what_processors_do_is_with_interrupts_as_what_processes_take_is(tmp_path: Path) -> None:
+    root = host.write(tmp_path, {"proc/stat": "cpu  100 20 30 900 5 70 80 4 6 7\ncpu0 1 1 1\n"})
+    assert counters.busy_s(root) == 3.0
 
 
 def test_segments_that_were_sent_again_are_the_kernels(tmp_path: Path) -> None:

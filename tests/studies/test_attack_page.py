@@ -158,6 +158,23 @@ def test_a_level_is_a_multiple_of_the_unit_and_not_of_what_a_server_can_do() -> 
     assert completed == pytest.approx(offered, rel=0.01)
 
 
+def test_how_much_more_the_attacker_could_begin_is_the_summary_s() -> None:
+    """Of 90 % of its core, under the highest level; twice what our own server completes is twice that."""
+    times = {
+        (server, over): 0.9
+        / flood("attacker_cpu_a_handshake_s", server, over, 2.0)
+        / flood("completed_per_s", server, over, 2.0)
+        for server in ("own", "nginx")
+        for over in ("h2", "h3")
+    }
+    assert "could have begun more than four times as much" in PAGE
+    assert 4 < min(times.values()) < 6
+    completed = flood("completed_per_s", "own", "h2", 2.0) / flood("offered_per_s", "own", "h2", 2.0)
+    assert completed == pytest.approx(1.0, rel=0.01), "its capacity is this level, at least"
+    assert "that is about two times, and not the three" in PAGE
+    assert 2 < times["own", "h2"] / 2 < 2.6
+
+
 def test_a_bound_that_strangers_fill_shuts_out_everybody_and_retry_opens_it() -> None:
     of = {"server": "own", "over": "h3", "load": 2.0, "variant": "initial-only", "certificate": "p-256"}
     shares = [mean("flood", "served_share", **of, defence=it) for it in ("off", "retry")]

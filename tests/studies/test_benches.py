@@ -273,6 +273,62 @@ def test_a_bench_that_is_no_part_of_the_quick_run_has_to_be_named(study: Study) 
     assert len(reproduce.bench_tasks(unless_named, quick=False)) == 1
 
 
+def test_a_full_measurement_is_not_begun_beside_something_else(
+    study: Study, programme: Programme, tmp_path: Path
+) -> None:
+    (part,) = study.benches
+    alone = replace(study, benches=(replace(part, bench=replace(part.bench, alone=True)),))
+    said: list[str] = []
+
+    def measure(of: Study, quick: bool, words: str) -> None:
+        todo = reproduce.bench_tasks(of, quick=quick)
+        out = tmp_path / str(quick)
+        reproduce.measure(
+            todo, out, command=[], tell=lambda name, it: said.append(f"{name}: {it}"), busy=lambda: words
+        )
+
+    with pytest.raises(UserError, match=r"alone on the machine and cargo takes a core: end that"):
+        measure(alone, False, "cargo takes a core")
+    assert programme.asked == []
+    measure(alone, True, "cargo takes a core")
+    assert said[0] == "cost: cargo takes a core, so runs may be invalid."
+    measure(alone, False, "")
+    # What is there needs no idle machine, and what is no matter of time neither.
+    measure(alone, False, "cargo takes a core")
+    assert len(programme.asked) == 2
+    measure(study, False, "cargo takes a core")
+
+
+def test_in_full_what_most_claims_rest_on_comes_first(study: Study) -> None:
+    """One claim rests on `cost`, and none on the others."""
+    (part,) = study.benches
+    three = replace(study, benches=tuple(replace(part, name=name) for name in ("first", "cost", "last")))
+    names = [it.part.name for it in reproduce.bench_tasks(three, quick=False)]
+    assert names == ["cost", "first", "last"]
+    named = reproduce.bench_tasks(three, quick=False, only=["last", "cost"])
+    assert [it.part.name for it in named] == ["cost", "last"]
+    assert [it.part.name for it in reproduce.bench_tasks(three, quick=True)] == ["first", "cost", "last"]
+
+
+def test_how_long_it_takes_is_reckoned_from_the_kept_summary(
+    study: Study, gauntlet: Gauntlet, tmp_path: Path
+) -> None:
+    todo = reproduce.bench_tasks(study, quick=False)
+    assert reproduce.reckoned_s(study, todo, tmp_path / "out") == {"cost": None}
+    found = summarised(study, tmp_path / "out")
+    found.write(study.summary, judging.verdicts(study, judging.judge(study, found)))
+    told = json.loads((study.summary / MANIFEST).read_text())
+    told["benches"]["cost"]["wall_s"] = 1200.0
+    (study.summary / MANIFEST).write_text(json.dumps(told))
+    assert reproduce.reckoned_s(study, todo, tmp_path / "out") == {}, "it is there"
+    assert reproduce.reckoned_s(study, todo, tmp_path / "other") == {"cost": 1200.0}
+    said = gauntlet("reproduce", "d00", "--full", "--only", "cost", "--out", str(tmp_path / "other"))
+    assert "d00: in the last full run these took 20 min: cost 20 min." in said.stderr
+    told["benches"]["cost"]["resumed_parts"] = 2
+    (study.summary / MANIFEST).write_text(json.dumps(told))
+    assert reproduce.reckoned_s(study, todo, tmp_path / "third") == {"cost": None}
+
+
 def test_what_cannot_be_measured_here_is_said_and_left_out(study: Study, tmp_path: Path) -> None:
     (part,) = study.benches
     without = replace(study, benches=(replace(part, bench=replace(part.bench, ready=absent)),))

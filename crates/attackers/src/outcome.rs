@@ -16,6 +16,8 @@ pub enum Outcome {
     Reset,
     /// The server closed the connection, in QUIC and HTTP/2 with this error code.
     Closed(Option<u64>),
+    /// What wanted an answer got none: in QUIC a server may end a connection without a word.
+    Silent,
     /// TLS failed.
     Tls,
     /// The server answered with another status than 200.
@@ -39,6 +41,7 @@ impl Outcome {
             Self::Reset => "reset".into(),
             Self::Closed(None) => "closed".into(),
             Self::Closed(Some(code)) => format!("closed_{code:#x}").into(),
+            Self::Silent => "silent".into(),
             Self::Tls => "tls".into(),
             Self::Status => "status".into(),
             Self::Answered => "answered".into(),

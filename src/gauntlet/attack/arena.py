@@ -1,7 +1,7 @@
 """A run: a fresh server, an honest client and an attacker, each where it belongs, and what is known of it.
 
 The server has a share of the first core, the honest client the rest of it, the attacker the last core. So an
-attacker that is cheaper than the server has several times what it needs, and takes nothing from the client.
+attacker that is cheaper than the server can begin more than it completes, and takes nothing from the client.
 All are on loopback, of this machine or of a network namespace of the run's own. What the kernel does for a
 packet there it does on the core of its sender.
 """
@@ -130,6 +130,9 @@ class _Playing:
         retransmitted, tcp = self._retransmitted(), self._tcp()
         self._sample(server)
         client, attacker = self._both(server)
+        _refuse_older(client, programs.CLIENT)
+        if attacker:
+            _refuse_older(attacker, programs.ATTACKER)
         self._sample(server)
         # While all are still there, what they have computed can be told apart from what others have.
         busy_s = counters.busy_s() - busy_s - (time.process_time() - own_s)
@@ -193,6 +196,8 @@ class _Playing:
             inside=launch.inside,
         )
         if not self._serves(server, launch):
+            if run.server.key == "own":
+                _refuse_older(server, programs.SERVER)
             why = server.complaint() if not server.running else f"nothing served at {self._address}"
             raise RunError(f"The server ({run.server.words}) did not begin within {_READY_S:.0f} s: {why}.")
         return server
@@ -300,6 +305,12 @@ def _ended_s(attacker: Actor, told: Sequence[Second], run: Run) -> float:
     assert run.attack is not None
     began_s = _began_s(attacker, told)
     return min(began_s + run.attack.seconds, told[-1].ended_s if told else began_s)
+
+
+def _refuse_older(actor: Actor, name: str) -> None:
+    """Raise RunError when a program does not know what it is asked for: a run of it tells nothing."""
+    if unknown := re.search(r"unexpected argument '([^']+)'", actor.complaint()):
+        raise RunError(programs.older(name, unknown[1]))
 
 
 def _collected(actor: Actor) -> int:

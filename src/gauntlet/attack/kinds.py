@@ -91,6 +91,10 @@ class Kind:
 
 
 _RFC9000 = "RFC 9000, section 21"
+_SPOKEN = ("--interval-ms", "1000", "--silence-ms", "2000")
+"""How often what is held says something, and after how long without an answer a connection over QUIC counts
+as ended: a server's end without a word is heard, too.
+"""
 _ALL = (H1, H2, H3)
 _LARGE_BYTES = 1 << 20
 """An answer that is longer than what any server should have waiting."""
@@ -109,27 +113,27 @@ _KINDS: Sequence[Kind] = (
     Kind(
         "handshake-stall", "Handshakes that are begun and never ended.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.2", variant="handshake-stall", weakness="no-handshake-timeout",
-        timed=True,
+        timed=True, more=_SPOKEN,
     ),
     Kind(
         "header-drip", "Requests whose header comes byte by byte and never ends (slowloris).", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6; slowloris", variant="header-drip",
-        weakness="no-header-timeout", timed=True,
+        weakness="no-header-timeout", timed=True, more=_SPOKEN,
     ),
     Kind(
         "body-drip", "Requests whose body comes byte by byte and never ends.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="body-drip",
-        weakness="no-body-timeout+no-idle-timeout", timed=True,
+        weakness="no-body-timeout+no-idle-timeout", timed=True, more=_SPOKEN,
     ),
     Kind(
         "window-starvation", "Answers that are asked for, with hardly any window to send them.", "slow", _ALL,
         HELD, 500, (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="window-starvation",
-        weakness="no-idle-timeout", long_bytes=_LARGE_BYTES, timed=True,
+        weakness="no-idle-timeout", long_bytes=_LARGE_BYTES, timed=True, more=_SPOKEN,
     ),
     Kind(
         "ack-withholding", "Answers that are asked for and never acknowledged.", "slow", _ALL, HELD, 500,
         (SERVICE, MEMORY, STATE), f"{_RFC9000}.6", variant="ack-withholding", weakness="unbounded-sending",
-        long_bytes=_LARGE_BYTES, timed=True,
+        long_bytes=_LARGE_BYTES, timed=True, more=_SPOKEN,
     ),
     Kind(
         "rapid-reset", "Requests that are taken back at once, again and again.", "rapid-reset", (H2, H3),

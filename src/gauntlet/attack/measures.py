@@ -111,6 +111,13 @@ _ALL: tuple[tuple[Kpi, Number], ...] = (
         lambda it: it.attacker_cpu_a_handshake_s,
     ),
     (
+        Kpi(
+            "attacker_headroom", "Attacker's headroom", "times", 1.0, True,
+            "How many times as much of the same it could begin before it takes 90 % of its core.",
+        ),
+        lambda it: it.attacker_headroom(gates.OF_A_CORE),
+    ),
+    (
         Kpi("offered_per_s", "Offered", "1/s", 1.0, True, "What the attacker was to begin."),
         lambda it: it.told("offered"),
     ),

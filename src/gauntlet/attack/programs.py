@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gauntlet.engine.built import Built
+from gauntlet.engine.built import Built, changed_since
 from gauntlet.engine.hashes import sha256_of_file
 from gauntlet.errors import UserError
 
@@ -23,20 +23,29 @@ def program(name: str) -> Path:
 
 def weak_server() -> Path:
     """The server whose bounds can be taken away. Raises UserError with what builds it."""
+    how = (
+        f"build it with `cargo build --profile measure -p web --features weak --target-dir target/weak` and "
+        f"copy target/weak/measure/{SERVER} to target/measure/{WEAK_SERVER}."
+    )
     try:
-        return program(WEAK_SERVER)
+        found = program(WEAK_SERVER)
     except UserError:
-        raise UserError(
-            f"The positive controls need {WEAK_SERVER}: build it with `cargo build --profile measure -p web "
-            f"--features weak --target-dir target/weak` and copy target/weak/measure/{SERVER} to "
-            f"target/measure/{WEAK_SERVER}."
-        ) from None
+        raise UserError(f"The positive controls need {WEAK_SERVER}: {how}") from None
+    # A copy has no list of its sources beside it; those of the server as it is are the same.
+    if source := changed_since(found, of=SERVER):
+        raise UserError(f"{found} is older than {source}, from which it is built: {how}")
+    return found
 
 
 def ready() -> None:
-    """Raise UserError when one of them is not built."""
+    """Raise UserError when one of them is not built, or older than its source."""
     for name in (SERVER, CLIENT, ATTACKER, CERTIFICATE):
-        program(name)
+        _BUILT.check(name)
+
+
+def older(name: str, flag: str) -> str:
+    """That a program is an older one, since it does not know what it is asked for."""
+    return f"{name} does not know {flag}, so it is an older one: build it anew (`{_BUILT.command}`)."
 
 
 def hashes() -> dict[str, str]:

@@ -182,6 +182,13 @@ class Outcome:
         spent, completed = self.told("cpu_ns"), self.told("completed")
         return spent * _NS / completed if spent is not None and completed else None
 
+    def attacker_headroom(self, of_a_core: float) -> float | None:
+        """How many times as much the attacker could begin until it takes this share of its core; None where
+        it did nothing.
+        """
+        spent = self.told("cpu_ns") if self.run.attack is not None else None
+        return of_a_core / (spent * _NS) if spent else None
+
     @property
     def held(self) -> int:
         """The most connections that the attacker held at a time."""

@@ -1,7 +1,9 @@
 """What the benches of attacks have in common: names, order, the machine, and a run as a part that stays."""
 
+import math
 import random
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,10 +13,9 @@ import pyarrow as pa
 
 from gauntlet.attack import arena, programs
 from gauntlet.attack.arena import cores
-from gauntlet.attack.certificates import KEYS, P_256
-from gauntlet.attack.kinds import KINDS
+from gauntlet.attack.certificates import KEYS
 from gauntlet.attack.measures import row
-from gauntlet.attack.run import Attack, Client, Outcome, Run
+from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE, PERIOD_S
@@ -22,7 +23,7 @@ from gauntlet.attack.sockets import tells_objects
 from gauntlet.benches.contract import REPETITION, SAMPLES, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.engine import cache_folder
-from gauntlet.errors import RunError, UserError
+from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
 from gauntlet.space.machine import description
 
@@ -160,15 +161,25 @@ def measure(
         tell(f"{SERVERS[lacking].words} is left out: {_why(lacking)}")
     todo = list(in_turn(asked, repetitions, seed, beside=beside))
     found = []
+    began_s, resumed = time.monotonic(), parts.found
     for number, (repetition, condition) in enumerate(todo, 1):
         words = ", ".join(f"{name} {value}" for name, value in condition.items())
-        tell(f"{number} of {len(todo)}: {words}")
+        played = number - 1 - (parts.found - resumed)
+        left = _left(time.monotonic() - began_s, played, len(todo) - number + 1)
+        tell(f"{number} of {len(todo)}{left}: {words}")
         name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(map(str, (*condition.values(), repetition))))
         found.append(parts.take(name, same, partial(_part, of, condition, repetition, samples)))
     whole = pa.concat_tables(found, promote_options="permissive")
     raw = [name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names]
     table = whole.drop_columns(raw)
     return Measured(table, {**same, "socket_objects_counted": tells_objects()}, {"runs": whole})
+
+
+def _left(spent_s: float, played: int, to_play: int) -> str:
+    """How long the rest takes, if its runs take as long as those that were played; nothing before the first
+    was.
+    """
+    return f" (about {math.ceil(spent_s / played * to_play / 60)} min left)" if played else ""
 
 
 def _part(
@@ -201,23 +212,3 @@ def play(run: Run) -> Outcome:
 def played(run: Run, names: Sequence[str]) -> dict[str, Any]:
     """A run and its row."""
     return sample(play(run), names)
-
-
-_PROBE = Attack(KINDS["flood"], 20, 6)
-"""What a handshake costs is found by so few that nothing waits."""
-
-
-def unit_per_s(tell: Tell, parts: Parts, same: Mapping[str, Any]) -> float:
-    """Handshakes a second that fill the server's share of a core: the unit of levels. Gauntlet's own server
-    over HTTP/2 with a key of P-256, by what one costs it while nothing else happens.
-    """
-
-    def probe() -> pa.Table:
-        tell("What a handshake costs while nothing else happens: the unit of the levels.")
-        run = Run(SERVERS["own"], "h2", P_256, Client(10, 0.5, 5.0), _PROBE, client_at_s=1.0)
-        cost_s = play(run).server_cpu_a_handshake_s
-        if not cost_s:
-            raise RunError("The server completed no handshake of a probe, so levels have no unit.")
-        return pa.table({"unit_per_s": [OF_A_CORE / cost_s]})
-
-    return float(parts.take("unit", same, probe).column("unit_per_s")[0].as_py())

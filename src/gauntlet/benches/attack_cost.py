@@ -190,5 +190,6 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=_ready,
+    alone=True,
     labels=labels(_plan(quick=False), resumption={NONE: "none", TICKET: "ticket", EARLY: "ticket and 0-RTT"}),
 )

@@ -2,25 +2,25 @@
 `attackers`).
 
 The study of QUIC and TLS/TCP under attacks (key ATTACK) named its levels after what it asked of a loop in a
-shell. Here a level is a multiple of what this machine's server can do: 1 is so many full handshakes a second
-over HTTP/2 as fill the server's share of a core, found by what one costs while nothing else happens. So a
-level of 2 is twice that for every server, protocol, certificate and defence alike, and how much of it was
-offered, begun and completed stands in the row.
+shell. Here a level is a multiple of what the server itself completes at most over HTTP/2 (`attack_levels`),
+and the same number a second for every protocol, certificate and defence; how much of it was offered, begun
+and completed stands in the row.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from gauntlet.attack import kinds
 from gauntlet.attack.certificates import P_256
-from gauntlet.attack.measures import kpis
+from gauntlet.attack.measures import invalid, kpis
 from gauntlet.attack.run import Attack, Client, Run
 from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE
+from gauntlet.benches import attack_levels
 from gauntlet.benches.attack_common import (
     Condition,
     facts,
@@ -30,7 +30,6 @@ from gauntlet.benches.attack_common import (
     planned,
     played,
     ready,
-    unit_per_s,
 )
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
@@ -54,6 +53,7 @@ _MEASURES = (
     "server_cpu_of_a_core",
     "server_cpu_a_handshake_s",
     "attacker_cpu_a_handshake_s",
+    "attacker_headroom",
     "offered_per_s",
     "sent_per_s",
     "completed_per_s",
@@ -133,14 +133,17 @@ _LONG = _Scale(_plain(("own", "nginx"), (2.0,)), Client(50, 1.0, 60.0), 3, 2.0)
 def _measure(scales: Sequence[_Scale], quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     scale = scales[quick]
     same = facts()
-    unit = unit_per_s(tell, parts, same)
+    levels = attack_levels.levels(scale.conditions, attack_levels.SEARCHES[quick], tell, parts, same)
 
     def of(condition: Condition) -> Mapping[str, Any]:
-        load, variant = float(condition["load"]), str(condition["variant"])
+        load, variant, server = float(condition["load"]), str(condition["variant"]), str(condition["server"])
+        if lacks := levels.lacks(server, load):
+            return {**invalid(_MEASURES, lacks), **levels.columns(server)}
         seconds = math.ceil(scale.ahead_s + scale.client.sends_s)
-        attack = Attack(kinds.KINDS[_KINDS[variant]], round(load * unit, 1), seconds) if load else None
+        rate = levels.offered_per_s(server, load)
+        attack = Attack(kinds.KINDS[_KINDS[variant]], rate, seconds) if load else None
         run = Run(
-            SERVERS[str(condition["server"])],
+            SERVERS[server],
             str(condition["over"]),
             str(condition["certificate"]),
             scale.client,
@@ -148,22 +151,23 @@ def _measure(scales: Sequence[_Scale], quick: bool, seed: int, tell: Tell, parts
             defence=str(condition["defence"]),
             client_at_s=scale.ahead_s if attack else 0.0,
         )
-        return played(run, _MEASURES)
+        return {**played(run, _MEASURES), **levels.columns(server)}
 
-    return measure(
+    found = measure(
         scale.conditions, scale.repetitions, seed, tell, parts,
-        of=of, same={**same, "unit_per_s": unit}, samples=scale.client.requests,
+        of=of, same={**same, **levels.facts()}, samples=scale.client.requests,
     )  # fmt: skip
+    return replace(found, raw={**found.raw, "capacities": levels.table})
 
 
-def _plan(scale: _Scale) -> Plan:
+def _plan(scale: _Scale, quick: bool) -> Plan:
     return planned(
         scale.conditions,
         scale.repetitions,
         **of_client(scale.client),
         ahead_s=scale.ahead_s,
         server_of_a_core=OF_A_CORE,
-        unit="full handshakes over HTTP/2 that fill the server's share",
+        **attack_levels.planned(attack_levels.SEARCHES[quick]),
     )
 
 
@@ -171,13 +175,14 @@ def _bench(name: str, about: str, full: _Scale, quick: _Scale) -> Bench:
     return Bench(
         name=name,
         about=about,
-        measures=kpis(*_MEASURES),
-        full=_plan(full),
-        quick=_plan(quick),
+        measures=(attack_levels.CAPACITY, *kpis(*_MEASURES)),
+        full=_plan(full, quick=False),
+        quick=_plan(quick, quick=True),
         measure=partial(_measure, (full, quick)),
         ready=ready,
+        alone=True,
         labels=labels(
-            _plan(full),
+            _plan(full, quick=False),
             load={0.0: "none", 0.5: "half", 1.0: "once", 1.5: "1.5 times", 2.0: "twice"},
             variant={FULL: "full handshakes", INITIAL: "first flights only"},
         ),
@@ -194,7 +199,8 @@ BENCH = _bench(
 
 LONG = _bench(
     "attack-flood-long",
-    "The same at twice what fills the server, for as long as the study's: fifty requests, one a second.",
+    "The same at twice what the server completes at most, for as long as the study's: fifty requests, one a "
+    "second.",
     _LONG,
     _LONG,
 )

@@ -119,6 +119,7 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
+    alone=True,
     labels=labels(
         _plan(quick=False),
         way={"handshake-stall": "handshakes that stall", "header-drip": "established, headers in drops"},

@@ -149,5 +149,6 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=_ready,
+    alone=True,
     labels=labels(_plan(quick=False)),
 )

@@ -1,6 +1,7 @@
 """How long after a flood honest clients are served as before (crates `web` and `attackers`)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -10,6 +11,7 @@ from gauntlet.attack.gates import reasons
 from gauntlet.attack.measures import INVALID_RUN, invalid, valid
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.benches import attack_levels
 from gauntlet.benches.attack_common import (
     Condition,
     facts,
@@ -18,7 +20,6 @@ from gauntlet.benches.attack_common import (
     planned,
     play,
     ready,
-    unit_per_s,
 )
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
@@ -38,6 +39,7 @@ _SLOWER, _SLOWER_S = 2.0, 0.02
 _REPETITIONS = (3, 3)
 _LOAD = 2.0
 """A flood that the server cannot serve: behind one that it can nothing waits."""
+_TOLD = ("recovery_time_s", "recovered")
 
 
 def conditions(quick: bool) -> list[Condition]:
@@ -51,26 +53,30 @@ def conditions(quick: bool) -> list[Condition]:
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     same = facts()
-    unit = unit_per_s(tell, parts, same)
+    levels = attack_levels.levels(conditions(quick), attack_levels.SEARCHES[quick], tell, parts, same)
     quiet_s, flood_s, watched_s = _QUIET_S[quick], _FLOOD_S[quick], _WATCHED_S[quick]
     requests = round((quiet_s + flood_s + watched_s) / _INTERVAL_S)
 
     def of(condition: Condition) -> Mapping[str, Any]:
-        rate = round(float(condition["load"]) * unit, 1)
+        server, load = str(condition["server"]), float(condition["load"])
+        if lacks := levels.lacks(server, load):
+            return {**invalid(_TOLD, lacks), **levels.columns(server)}
+        rate = levels.offered_per_s(server, load)
         run = Run(
-            SERVERS[str(condition["server"])],
+            SERVERS[server],
             str(condition["over"]),
             P_256,
             Client(requests, _INTERVAL_S, _LIMIT_S),
             Attack(kinds.KINDS["flood"], rate, flood_s),
             attack_at_s=quiet_s,
         )
-        return row(play(run), watched_s)
+        return {**row(play(run), watched_s), **levels.columns(server)}
 
-    return measure(
+    found = measure(
         conditions(quick), _REPETITIONS[quick], seed, tell, parts,
-        of=of, same={**same, "unit_per_s": unit}, samples=requests,
+        of=of, same={**same, **levels.facts()}, samples=requests,
     )  # fmt: skip
+    return replace(found, raw={**found.raw, "capacities": levels.table})
 
 
 def row(outcome: Outcome, watched_s: float) -> dict[str, Any]:
@@ -87,7 +93,7 @@ def row(outcome: Outcome, watched_s: float) -> dict[str, Any]:
     if not why and not before:
         why.append("no request was served before the flood")
     if why or ended_s is None:
-        return invalid(("recovery_time_s", "recovered"), why)
+        return invalid(_TOLD, why)
     usual_s = median(before) * _SLOWER + _SLOWER_S
     after_s = ended_s - outcome.client_began_s
     later = [it for it in outcome.requests if it.began_s >= after_s]
@@ -107,6 +113,7 @@ def _plan(quick: bool) -> Plan:
         flood_s=_FLOOD_S[quick],
         watched_s=_WATCHED_S[quick],
         interval_s=_INTERVAL_S,
+        **attack_levels.planned(attack_levels.SEARCHES[quick]),
     )
 
 
@@ -114,6 +121,7 @@ BENCH = Bench(
     name="attack-recovery",
     about="How long after a flood honest clients are served as before.",
     measures=(
+        attack_levels.CAPACITY,
         Kpi(
             "recovery_time_s", "Recovery", "s", 1.0, False,
             "From the end of the flood to the first of five requests in a row that are served as before; as "
@@ -126,5 +134,6 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
+    alone=True,
     labels=labels(_plan(quick=False), load={_LOAD: "twice"}),
 )  # fmt: skip

@@ -136,7 +136,13 @@ def lacks(outcome: Outcome, asked: int) -> list[str]:
 
 
 def _plan(quick: bool) -> Plan:
-    return planned(conditions(quick), _REPETITIONS[quick], **of_client(_CLIENT[quick]), built_up_s=BUILT_UP_S)
+    return planned(
+        conditions(quick),
+        _REPETITIONS[quick],
+        **of_client(_CLIENT[quick]),
+        built_up_s=BUILT_UP_S,
+        more={way: list(kinds.KINDS[way].more) for way in WAYS},
+    )
 
 
 BENCH = Bench(
@@ -147,6 +153,7 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=ready,
+    alone=True,
     labels=labels(
         _plan(quick=False),
         way={

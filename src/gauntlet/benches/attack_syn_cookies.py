@@ -140,6 +140,7 @@ BENCH = Bench(
     quick=_plan(quick=True),
     measure=_measure,
     ready=_ready,
+    alone=True,
     labels=labels(
         _plan(quick=False),
         cookies={OFF: "never", WHEN_FULL: "when its queue is full", ALWAYS: "always"},

@@ -136,7 +136,8 @@ def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Part
 
 def _plan(of_all: Conditions, quick: bool) -> Plan:
     doses = {it.key: it.usual for it in kinds.KINDS.values()}
-    return planned(of_all(quick), _REPETITIONS, doses=doses, seconds=_SECONDS)
+    more = {it.key: list(it.more) for it in kinds.KINDS.values()}
+    return planned(of_all(quick), _REPETITIONS, doses=doses, more=more, seconds=_SECONDS)
 
 
 def _bench(name: str, about: str, of_all: Conditions, ready: Callable[[], None]) -> Bench:
@@ -156,6 +157,7 @@ def _bench(name: str, about: str, of_all: Conditions, ready: Callable[[], None])
         quick=_plan(of_all, quick=True),
         measure=partial(_measure, of_all),
         ready=ready,
+        alone=True,
         labels=labels(_plan(of_all, quick=False)),
     )  # fmt: skip
 

@@ -83,6 +83,8 @@ class Bench:
     """Raises UserError when something that it needs is not here, with what would bring it."""
     labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)
     """Factor -> value -> how it reads; what is not named reads as it is."""
+    alone: bool = False
+    """Whether nothing may run beside it: then it is not begun on a machine that does something else."""
 
     def plan(self, quick: bool) -> Plan:
         """What is measured in full or for a first look."""

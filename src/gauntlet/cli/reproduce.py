@@ -270,7 +270,7 @@ def _done_again(study: "Study", wishes: _Wishes) -> _Ended | None:
     if wishes.play:
         try:
             outcomes = _play(study, todo, wishes)
-            _measure(benches, wishes)
+            _measure(study, benches, wishes)
         except KeyboardInterrupt:
             click.echo(
                 f"Stopped. What is finished is kept in {wishes.out}; the same command continues.", err=True
@@ -309,14 +309,20 @@ def _play(study: "Study", todo: Sequence["Task"], wishes: _Wishes) -> Mapping[st
         )
 
 
-def _measure(benches: Sequence["BenchTask"], wishes: _Wishes) -> None:
+def _measure(study: "Study", benches: Sequence["BenchTask"], wishes: _Wishes) -> None:
     """Measure on this machine's own kernel, after everything else: nothing may run beside it."""
+    from gauntlet.metrics.numbers import listed
     from gauntlet.studies import reproduce
 
     def tell(name: str, words: str) -> None:
         if not wishes.silent:
             click.echo(f"{name}: {words}", err=True)
 
+    known = reproduce.reckoned_s(study, benches, wishes.out)
+    if not wishes.quick and any(known.values()):
+        each = [f"{name} {'?' if it is None else f'{it / 60:.0f} min'}" for name, it in known.items()]
+        whole_min = sum(it or 0.0 for it in known.values()) / 60
+        tell(study.key, f"in the last full run these took {whole_min:.0f} min: {listed(each)}.")
     reproduce.measure(benches, wishes.out, command=["gauntlet", *sys.argv[1:]], tell=tell)
 
 

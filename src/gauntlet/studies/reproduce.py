@@ -1,5 +1,6 @@
 """A study done again: its experiments played, their results reduced to a summary, its ledger checked."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet import campaign
-from gauntlet.benches import keeping
+from gauntlet.benches import idle, keeping
 from gauntlet.benches.keeping import Kept
 from gauntlet.campaign import Event, Outcome
 from gauntlet.errors import UserError
@@ -30,7 +31,7 @@ from gauntlet.studies.ledger import Claim
 from gauntlet.studies.model import Experiment, Measurement, Study
 from gauntlet.studies.registration import Registration
 from gauntlet.studies.select import check
-from gauntlet.studies.summary import BENCH, Part, Summary
+from gauntlet.studies.summary import BENCH, MANIFEST, Part, Summary
 
 FIRST_SEED = 1
 """Of benches of a study without a registration; it orders the turns of conditions."""
@@ -110,11 +111,15 @@ class BenchTask:
 
 def bench_tasks(study: Study, *, quick: bool, only: Iterable[str] = ()) -> list[BenchTask]:
     """The benches to be measured; where the study has a registration, with its seed. One that is no part of
-    the quick run is measured in its quick form where `only` names it.
+    the quick run is measured in its quick form where `only` names it. In full what most claims rest on comes
+    first, since it takes hours and may be stopped.
     """
     named = [it for it in study.benches if it.name in set(only)]
     registered = Registration.of(study)
     chosen = named or [it for it in study.benches if not only and (it.quick or not quick)]
+    if not quick and len(chosen) > 1:
+        rests = Counter(name for claim in ledger.load(study.ledger) for name in claim.experiments(study))
+        chosen = sorted(chosen, key=lambda it: -rests[it.name])
     return [BenchTask(it, quick, registered.seed_of(it.name) if registered else FIRST_SEED) for it in chosen]
 
 
@@ -131,13 +136,46 @@ def ready(todo: Sequence[BenchTask], out: Path) -> tuple[list[BenchTask], list[s
     return can, reasons
 
 
+def reckoned_s(study: Study, todo: Sequence[BenchTask], out: Path) -> dict[str, float | None]:
+    """How long each bench that is not there yet took in the full run whose summary is kept; None where that
+    has none, or one that was stopped and went on.
+    """
+    kept = (
+        Summary.load(study.summary, study.home).bench_manifest()
+        if (study.summary / MANIFEST).exists()
+        else {}
+    )
+    found: dict[str, float | None] = {}
+    for task in todo:
+        if task.kept(out) is None:
+            about = kept.get(task.part.name, {})
+            whole = not about.get("quick", True) and not about.get("resumed_parts")
+            found[task.part.name] = about.get("wall_s") if whole and not task.quick else None
+    return found
+
+
 def measure(
-    todo: Sequence[BenchTask], out: Path, *, command: Sequence[str], tell: Callable[[str, str], None]
+    todo: Sequence[BenchTask],
+    out: Path,
+    *,
+    command: Sequence[str],
+    tell: Callable[[str, str], None],
+    busy: Callable[[], str] = idle.busy,
 ) -> None:
     """Measure what is missing, one bench after the other and nothing beside it; `tell` takes a bench's name
-    and what is being done. Raises what `gauntlet.benches.keeping.measured` does; what is finished stays.
+    and what is being done, `busy` says what else the machine does.
+
+    Raises UserError where something else runs beside a full measurement that has to be alone (of a first look
+    it is only told), and what `gauntlet.benches.keeping.measured` does; what is finished stays.
     """
     for task in todo:
+        if task.part.bench.alone and task.kept(out) is None and (words := busy()):
+            if not task.quick:
+                raise UserError(
+                    f"{task.part.name} is not measured, since it has to be alone on the machine and {words}: "
+                    "end that and type the same command again; what is finished is kept."
+                )
+            tell(task.part.name, f"{words}, so runs may be invalid.")
         keeping.measured(
             task.part.bench,
             task.folder(out),

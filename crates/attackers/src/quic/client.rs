@@ -120,6 +120,8 @@ pub struct Client {
     numbers: [Numbers; 3],
     timer: Timer,
     timer_from: Instant,
+    /// When something was sent that wants an answer, if nothing came since.
+    unanswered: Option<Instant>,
     granted: Granted,
     /// What was granted by stream since, of streams that this end opened for one direction.
     granted_uni: BTreeMap<u64, u64>,
@@ -173,6 +175,7 @@ impl Client {
             numbers: Default::default(),
             timer: Timer::default(),
             timer_from: now,
+            unanswered: None,
             granted: Granted::default(),
             granted_uni: BTreeMap::new(),
             opened_bidi: 0,
@@ -222,6 +225,17 @@ impl Client {
     #[must_use]
     pub fn closed(&self) -> Option<Outcome> {
         self.closed
+    }
+
+    /// Since when an answer is waited for; never, if none is, or none is wanted since nothing is acknowledged.
+    #[must_use]
+    pub fn unanswered_since(&self) -> Option<Instant> {
+        if self.acks == Acks::Withheld { None } else { self.unanswered }
+    }
+
+    /// Ends the connection as one that the server has ended without a word. Nothing more is said to it.
+    pub fn end_silently(&mut self) {
+        self.closed.get_or_insert(Outcome::Silent);
     }
 
     /// Opens a stream of both directions; none if the server allows no more.
@@ -452,6 +466,7 @@ impl Client {
         }
         if payload.len() > before {
             self.timer_from = now;
+            self.unanswered.get_or_insert(now);
         }
         if !reliable.is_empty() {
             numbers.unacknowledged.sent(numbers.next, now, reliable);
@@ -527,6 +542,7 @@ impl Client {
         let Some(length) = length else { return };
         numbers.received.insert(revealed.number, revealed.number + 1);
         numbers.received.keep(MOST_RANGES);
+        self.unanswered = None;
         if !self.heard {
             self.heard = true;
             self.destination = header.source;

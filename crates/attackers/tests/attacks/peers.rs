@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use attackers::http::{h2, h3};
 use bytes::Bytes;
@@ -325,6 +325,21 @@ pub async fn sink() -> Sink {
 
 /// A port in front of a UDP server that loses every `one_in`th datagram of each direction.
 pub async fn lossy(server: SocketAddr, one_in: usize) -> SocketAddr {
+    in_front(server, move |number| number % one_in != 0, move |number| number % one_in != 0).await
+}
+
+/// A port in front of a UDP server from which nothing comes any more after a while, and no end of it either.
+pub async fn falls_silent(server: SocketAddr, after: Duration) -> SocketAddr {
+    let silent_at = Instant::now() + after;
+    in_front(server, |_| true, move |_| Instant::now() < silent_at).await
+}
+
+/// A port in front of a UDP server; of each direction the datagrams pass, by their numbers, that it lets.
+async fn in_front(
+    server: SocketAddr,
+    there: impl Fn(usize) -> bool + Send + 'static,
+    back_again: impl Fn(usize) -> bool + Clone + Send + Sync + 'static,
+) -> SocketAddr {
     let front = Arc::new(UdpSocket::bind(ANY).await.unwrap());
     let address = front.local_addr().unwrap();
     tokio::spawn(async move {
@@ -336,18 +351,18 @@ pub async fn lossy(server: SocketAddr, one_in: usize) -> SocketAddr {
                 let back = Arc::new(UdpSocket::bind(ANY).await.unwrap());
                 back.connect(server).await.unwrap();
                 place.insert(Arc::clone(&back));
-                let front = Arc::clone(&front);
+                let (front, back_again) = (Arc::clone(&front), back_again.clone());
                 tokio::spawn(async move {
                     let mut buffer = vec![0; 2048];
                     for number in 1.. {
                         let Ok(octets) = back.recv(&mut buffer).await else { return };
-                        if number % one_in != 0 {
+                        if back_again(number) {
                             front.send_to(&buffer[..octets], from).await.unwrap();
                         }
                     }
                 });
             }
-            if number % one_in != 0 {
+            if there(number) {
                 let _ = backs[&from].send(&buffer[..octets]).await;
             }
         }

@@ -217,3 +217,46 @@ async fn what_the_server_ends_is_replaced() {
     assert!(log.count("offered") > 10, "{}", log.done);
     assert_eq!(log.count("failed"), log.count("offered"), "{}", log.done);
 }
+
+/// Over QUIC an idle time-out ends a connection without a word, so what answers nothing for two seconds has ended.
+#[tokio::test]
+async fn what_answers_nothing_is_ended_without_a_word() {
+    let words = |variant: &str| {
+        format!("--protocol h3 --variant {variant} --held 3 --rate 50 --interval-ms 200 --seconds 6")
+    };
+    let against = async |variant: &str, silent: bool| {
+        let peer = peers::quic(false, true);
+        let after = Duration::from_secs(if silent { 2 } else { 60 });
+        let front = peers::falls_silent(peer.address, after).await;
+        attack("slow", front, &words(variant)).await
+    };
+    let (stall, header, body, window, acks, answered) = tokio::join!(
+        against("handshake-stall", true),
+        against("header-drip", true),
+        against("body-drip", true),
+        against("window-starvation", true),
+        against("ack-withholding", true),
+        against("handshake-stall", false),
+    );
+    for log in [stall, header, body, window] {
+        assert_eq!((log.ended("silent"), log.ended("ok"), log.count("held_max")), (3, 0, 3), "{}", log.done);
+        // Silence begins after two seconds, and two more have to pass; what was said last may be a little older.
+        let early: u64 = log.seconds[..3].iter().filter_map(|line| line["failed"].as_u64()).sum();
+        assert_eq!(early, 0, "{}", log.done);
+        assert!(log.count("offered") > 3, "they are replaced: {}", log.done);
+    }
+    assert_eq!((acks.ended("ok"), acks.count("failed")), (3, 0), "its silence is the attack: {}", acks.done);
+    assert_eq!((answered.ended("ok"), answered.count("failed")), (3, 0), "{}", answered.done);
+}
+
+#[tokio::test]
+async fn unless_told_otherwise_each_speaks_once_a_second() {
+    let peer = peers::tcp(Over::Ears).await;
+    attack("slow", peer.address, "--protocol h1 --variant header-drip --held 2 --rate 50 --seconds 2.6")
+        .await;
+    peer.settles().await;
+    for said in &peer.seen.lock().unwrap().said {
+        let text = String::from_utf8(said.clone()).unwrap();
+        assert!(text.ends_with("\r\nx-0: a\r\nx-1: a\r\n"), "{text}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Requests that come by a few octets at a time and never end: in their fields, or in their body.
 
-use super::hold::{Ear, Hold, attend};
+use super::hold::{Ear, Hold};
 use crate::attacks::request::{self, WHOLE_WINDOW};
 use crate::attacks::start::by;
 use crate::context::Protocol;
@@ -55,7 +55,7 @@ async fn over_quic(hold: &Hold<'_>, of: Of) -> Result<(), Outcome> {
     let _held = hold.counted();
     let mut number = 0;
     while let Some(next) = hold.next() {
-        attend(&mut session, next).await?;
+        hold.attend(&mut session, next).await?;
         // The server may be done with the request and keep the connection.
         match session.client.received(id) {
             Some(stream) if stream.reset.is_some() => return Err(Outcome::Reset),
@@ -65,7 +65,7 @@ async fn over_quic(hold: &Hold<'_>, of: Of) -> Result<(), Outcome> {
         session.client.send(id, &more(hold, of, number), false);
         number += 1;
     }
-    attend(&mut session, hold.end()).await
+    hold.attend(&mut session, hold.end()).await
 }
 
 /// The beginning of the request.

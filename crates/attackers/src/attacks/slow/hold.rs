@@ -17,6 +17,9 @@ pub struct Hold<'a> {
     pub context: &'a Context,
     /// How often a connection says something.
     pub interval: Duration,
+    /// After how long without an answer a connection over QUIC has ended: an idle time-out needs no word (RFC 9000,
+    /// section 10.1).
+    pub silence: Duration,
 }
 
 impl Hold<'_> {
@@ -64,10 +67,26 @@ impl Hold<'_> {
     /// How the server ended it.
     pub async fn ping(&self, session: &mut QuicSession) -> Result<(), Outcome> {
         while let Some(next) = self.next() {
-            attend(session, next).await?;
+            self.attend(session, next).await?;
             session.client.ping();
         }
-        attend(session, self.end()).await
+        self.attend(session, self.end()).await
+    }
+
+    /// Sees to a connection over QUIC until then.
+    ///
+    /// # Errors
+    /// How the server ended it; [`Outcome::Silent`] if it did so without a word.
+    pub async fn attend(&self, session: &mut QuicSession, until: Instant) -> Result<(), Outcome> {
+        while Instant::now() < until {
+            let silent_at = session.client.unanswered_since().map(|since| since + self.silence);
+            session.turn(silent_at.map_or(until, |at| at.min(until))).await?;
+            if session.client.unanswered_since().is_some_and(|since| since.elapsed() >= self.silence) {
+                session.client.end_silently();
+                return Err(Outcome::Silent);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -118,15 +137,4 @@ impl Ear {
         }
         if self.is_mute { Ok(()) } else { stream.send(&answers).await }
     }
-}
-
-/// Sees to a connection over QUIC until then.
-///
-/// # Errors
-/// How the server ended it.
-pub async fn attend(session: &mut QuicSession, until: Instant) -> Result<(), Outcome> {
-    while Instant::now() < until {
-        session.turn(until).await?;
-    }
-    Ok(())
 }

@@ -28,7 +28,8 @@ use crate::pacing::{self, Start};
 /// handshake-stall: the handshake but for its last words. header-drip: a request whose fields never end. body-drip: one
 /// whose body never ends. window-starvation: a long answer is asked for and no room left for it. ack-withholding: a long
 /// answer is asked for, and from its first octets on nothing is acknowledged (over TCP the kernel drops what comes).
-/// Once in --interval-ms each says as little as keeps it open.
+/// Once in --interval-ms each says as little as keeps it open. Over QUIC a server may end a connection without a word: one
+/// that gets no answer for --silence-ms counts as ended (silent), but for ack-withholding, which wants none.
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = "Examples:
   gauntlet-attacker slow --target 127.0.0.1:4433 --protocol h3 --variant header-drip --held 1000 --rate 200 --seconds 60
@@ -43,8 +44,11 @@ pub struct Slow {
     #[arg(long, default_value = "150", value_name = "COUNT")]
     held: Held,
     /// How often each connection says something
-    #[arg(long, default_value_t = 5000, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    #[arg(long, default_value_t = 1000, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
     interval_ms: u64,
+    /// After how long without an answer a connection over QUIC counts as ended
+    #[arg(long, default_value_t = 2000, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    silence_ms: u64,
 }
 
 /// What is slow.
@@ -69,13 +73,14 @@ impl Slow {
     /// If it cannot begin, or a line cannot be written.
     pub async fn run(&self, out: &mut dyn Write) -> Result<(), SetupError> {
         let context = Context::new(&self.common, &Protocol::ALL)?;
-        let interval = Duration::from_millis(self.interval_ms);
+        let (interval, silence) =
+            (Duration::from_millis(self.interval_ms), Duration::from_millis(self.silence_ms));
         context.begin();
         pacing::run(context.schedule(), &context.tally, DRAIN, out, |due| {
             if context.tally.alive_now() >= self.held.count().into() {
                 return Start::NotNeeded;
             }
-            launch(&context, due, held(Rc::clone(&context), self.variant, interval));
+            launch(&context, due, held(Rc::clone(&context), self.variant, interval, silence));
             Start::Offered
         })
         .await?;
@@ -84,8 +89,13 @@ impl Slow {
 }
 
 /// Opens a connection and holds it to the end of the schedule.
-async fn held(context: Rc<Context>, variant: Variant, interval: Duration) -> Result<(), Outcome> {
-    let slow = Hold { context: &context, interval };
+async fn held(
+    context: Rc<Context>,
+    variant: Variant,
+    interval: Duration,
+    silence: Duration,
+) -> Result<(), Outcome> {
+    let slow = Hold { context: &context, interval, silence };
     match (variant, context.protocol) {
         (Variant::HandshakeStall, Protocol::H3) => handshake_stall::over_quic(&slow).await,
         (Variant::HandshakeStall, _) => handshake_stall::over_tcp(&slow).await,
