@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+import networkx as nx
 import numpy as np
 
 from gauntlet.geography import methods, packaged
@@ -139,6 +140,18 @@ def apart_km(method: str) -> float:
     return min(it.apart_km for it in _paths(method) if it.apart_km is not None)
 
 
+def ways_left(moment_s: float) -> float:
+    """How many paths without a common node the map has left at a moment, whatever their length."""
+    network = packaged.load(NETWORK)
+    nodes, links = profiles.outages(CHALLENGE, network).at(moment_s)
+    left = network.graph.copy()
+    left.remove_edges_from(links)
+    left.remove_nodes_from(nodes)
+    if SOURCE not in left or TARGET not in left:
+        return 0.0
+    return float(nx.node_connectivity(left, SOURCE, TARGET))
+
+
 def _paths(method: str) -> list[methods.Described]:
     return methods.find(packaged.load(NETWORK), SOURCE, TARGET, method, WANTED)
 
@@ -147,5 +160,6 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "paths_down": paths_down,
     "next_hops": next_hops,
     "apart_km": apart_km,
+    "ways_left": ways_left,
 }
 """What expressions of the ledger call."""
