@@ -75,3 +75,104 @@ def test_the_page_has_how_long_a_connection_is_silent() -> None:
     found.append(("SCTP, two homes", mean("handover-homes", "longest_silence_s", protocol="sctp")))
     for name, silent_s in found:
         assert f"| {name} | {silent_s:.2f} |" in PAGE
+
+
+def test_the_page_has_which_messages_come_in_time_while_a_bearer_is_lost() -> None:
+    of = [("handover-messages", protocol, name) for protocol, name in (("udp", "UDP"), *BEARER_LOST)]
+    of += [
+        ("handover-copies", "sctp", "SCTP, two homes"),
+        ("handover-copies", "rasta", "RaSTA, two channels"),
+    ]
+    for experiment, protocol, name in of:
+        shares = [
+            percent(mean(experiment, kpi, protocol=protocol)) for kpi in ("in_time_share", "at_all_share")
+        ]
+        assert row(name, *shares) in PAGE
+
+
+@pytest.mark.parametrize(
+    ("experiment", "protocol", "name"),
+    [
+        ("one-bearer", "udp", "one: UDP"),
+        ("one-bearer", "tcp-cubic", "one: TCP"),
+        ("two-bearers", "mptcp-cubic", "two: MPTCP"),
+        ("two-bearers", "restp-multipath", "two: ResTP, spreading"),
+        ("two-bearers", "restp-standby", "two: ResTP, standby"),
+        ("two-homes", "sctp", "two: SCTP"),
+        ("two-homes", "rasta", "two: RaSTA, copies"),
+    ],
+)
+def test_the_page_has_which_messages_come_over_one_bearer_and_over_two(
+    experiment: str, protocol: str, name: str
+) -> None:
+    shares = [
+        percent(mean(experiment, kpi, protocol=protocol, channel_delay_s=delay_s, loss=loss))
+        for delay_s, loss in ((0.05, 0.02), (0.35, 0.2))
+        for kpi in ("in_time_share", "at_all_share")
+    ]
+    assert row(name, *shares) in PAGE
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [("mptcp-cubic", "MPTCP, CUBIC"), ("mptcp-bbr", "MPTCP, BBR"), ("restp-multipath", "ResTP, spreading")],
+)
+def test_the_page_has_what_is_used_of_lte_and_a_geostationary_satellite(protocol: str, name: str) -> None:
+    assert row(name, f"{mean('lte-geo', 'throughput_bps', protocol=protocol) / 1e6:.1f}") in PAGE
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [("mptcp-cubic", "MPTCP"), ("restp-multipath", "ResTP, spreading"), ("restp-standby", "ResTP, standby")],
+)
+def test_the_page_has_what_is_used_of_wifi(protocol: str, name: str) -> None:
+    found = [mean("wifi", f"rate_{it}_wifi_bps", protocol=protocol) / 1e6 for it in ("with", "without")]
+    assert row(name, *numbers(found)) in PAGE
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"), [("tcp-cubic", "TCP"), ("quic-quinn-cubic", "QUIC (quinn)"), ("udp", "UDP")]
+)
+def test_the_page_has_what_the_tunnel_leaves(protocol: str, name: str) -> None:
+    kept = [
+        mean("tunnel", "throughput_bps", protocol=protocol, packet_bytes=size)
+        / mean("no-tunnel", "throughput_bps", protocol=protocol, packet_bytes=size)
+        for size in (160, 1400)
+    ]
+    assert row(name, *map(percent, kept)) in PAGE
+
+
+def test_the_page_has_what_the_choice_of_paths_brings_to_each_protocol() -> None:
+    of = {
+        (protocol, method): rates("paths", protocol, method)[-1]
+        for protocol in ("mptcp-cubic", "restp-multipath")
+        for method in SETS
+    }
+    gain = [100 * (of[it, "iwpsp"] / of[it, "disjoint"] - 1) for it in ("mptcp-cubic", "restp-multipath")]
+    both = 100 * (of["restp-multipath", "iwpsp"] / of["mptcp-cubic", "disjoint"] - 1)
+    assert f"{both:.0f} % more, of which {gain[0]:.0f} % come to MPTCP as well" in PAGE
+    assert f"They bring {gain[1]:.0f} %" in NOTES["paths-bring-it-to-restp"]
+    assert f"MPTCP gains {gain[0]:.0f} %." in NOTES["paths-bring-it-to-restp"]
+    alike = of["restp-multipath", "disjoint"] / of["mptcp-cubic", "disjoint"]
+    assert f"ResTP has {alike:.2f} times the throughput." in NOTES["protocols-alike-disjoint"]
+
+
+def test_notes_have_the_numbers_that_decide() -> None:
+    assert f"MPTCP has {DECIDED['half-at-60']['value']:.2f} of it" in NOTES["half-at-60"]
+    of = [
+        rates("paths", protocol, "disjoint")[1] / rates("paths", protocol, "disjoint")[0]
+        for protocol in ("restp-multipath", "mptcp-cubic")
+    ]
+    assert f"falls to {of[0]:.2f} of its rate, as MPTCP does to {of[1]:.2f}" in NOTES["restp-degraded-at-20"]
+    third = [rates("paths", protocol, "iwpsp")[3] for protocol in ("mptcp-cubic", "restp-multipath")]
+    assert f"MPTCP keeps {third[0]:.1f} Mbit/s, ResTP {third[1]:.1f}" in NOTES["mptcp-cannot-survive"]
+    standby, backups = (
+        [rates("standby", protocol, "iwpsp")[at] / rates("standby", protocol, "iwpsp")[0] for at in (2, 3)]
+        for protocol in ("restp-standby", "mptcp-backup")
+    )
+    assert {f"{it:.2f}" for it in standby} == {"0.48"}
+    assert NOTES["standby-keeps-its-rate"].startswith("It keeps 0.48 in either circle.")
+    assert f"MPTCP with backups keeps {backups[0]:.2f} on the same path" in NOTES["standby-keeps-its-rate"]
+    late = 120 * (1 - mean("handover-messages", "in_time_share", protocol="restp-standby"))
+    assert round(late) == 1
+    assert NOTES["spreading-beats-standby"].startswith("Each has one message of 120 that is late.")
