@@ -176,3 +176,21 @@ def test_notes_have_the_numbers_that_decide() -> None:
     late = 120 * (1 - mean("handover-messages", "in_time_share", protocol="restp-standby"))
     assert round(late) == 1
     assert NOTES["spreading-beats-standby"].startswith("Each has one message of 120 that is late.")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        ("mptcp-cubic", "have it back {} s after a circle of 20 s"),
+        ("restp-multipath", "has all of it after {} s"),
+    ],
+)
+def test_the_page_has_when_a_path_that_is_back_carries_again(protocol: str, words: str) -> None:
+    """From the kept messages of an example: the first second after a circle in which as much arrives as
+    three paths carry, where two carried before."""
+    kept = SUMMARY.series("paths")
+    kept = kept.filter(pc.equal(kept["run"], f"{protocol}_method-disjoint_rep-001"))
+    came_s = kept["received_s"].drop_null().to_numpy()
+    counts, _ = np.histogram(came_s, bins=np.arange(40.0, 60.5, 1.0))
+    first_s = int(np.argmax(counts > 1.35 * np.mean(counts[:4])))
+    assert words.format(first_s) in PAGE, counts
