@@ -194,3 +194,12 @@ def test_the_page_has_when_a_path_that_is_back_carries_again(protocol: str, word
     counts, _ = np.histogram(came_s, bins=np.arange(40.0, 60.5, 1.0))
     first_s = int(np.argmax(counts > 1.35 * np.mean(counts[:4])))
     assert words.format(first_s) in PAGE, counts
+
+
+def test_the_page_has_what_hot_standby_carries_over_the_satellite() -> None:
+    kept = SUMMARY.series("handover")
+    kept = kept.filter(pc.equal(kept["run"], "restp-standby_rep-001"))
+    (every,) = set(kept["every"].to_pylist())
+    came_s = kept["received_s"].drop_null().to_numpy()
+    rate_bps = every * 1448 * 8 * float(np.sum((came_s > 22) & (came_s <= 40))) / 18
+    assert f"it has {rate_bps / 1e6:.1f} of the 2 Mbit/s" in PAGE
