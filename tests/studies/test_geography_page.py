@@ -1,0 +1,205 @@
+"""What GEOGRAPHY's page and notes say in numbers is what the committed summary has."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+from gauntlet.studies import ledger, study
+from gauntlet.studies.summary import VERDICTS, Summary
+
+STUDY = study("geography")
+SUMMARY = Summary.load(STUDY.summary)
+PAGE = (Path(__file__).parents[2] / "docs" / "studies" / "geography.md").read_text(encoding="utf-8")
+NOTES = {claim.id: claim.note for claim in ledger.load(STUDY.ledger)}
+DECIDED = json.loads((STUDY.summary / VERDICTS).read_text(encoding="utf-8"))["claims"]
+SETS = {"disjoint": "node-disjoint", "iwpsp": "geodiverse"}
+RATES = ("rate_before_bps", "rate_first_bps", "rate_second_bps", "rate_third_bps", "throughput_bps")
+UNDER_CIRCLES = (
+    ("paths", "mptcp-cubic", "MPTCP"),
+    ("paths", "restp-multipath", "ResTP, spreading"),
+    ("standby", "restp-standby", "ResTP, standby"),
+    ("standby", "mptcp-backup", "MPTCP, backups"),
+)
+BEARER_LOST = (
+    ("tcp-cubic", "TCP"),
+    ("mptcp-cubic", "MPTCP"),
+    ("mptcp-backup", "MPTCP, a backup"),
+    ("restp-multipath", "ResTP, spreading"),
+    ("restp-standby", "ResTP, standby"),
+)
+
+
+def mean(experiment: str, kpi: str, **of: Any) -> float:
+    """Over repetitions, of one condition."""
+    table = SUMMARY.flows(experiment)
+    for name, value in of.items():
+        table = table.filter(pc.equal(table[name], value))
+    assert table.num_rows == len(set(table["repetition"].to_pylist())) > 0, of
+    return float(np.mean(table[kpi].to_numpy()))
+
+
+def rates(experiment: str, protocol: str, method: str) -> list[float]:
+    """Mbit/s before the circles, in each of them and over all."""
+    of = {"protocol": protocol, "network.method": method}
+    return [mean(experiment, kpi, **of) / 1e6 for kpi in RATES]
+
+
+def row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def numbers(values: list[float]) -> list[str]:
+    return [f"{it:.1f}" for it in values]
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+@pytest.mark.parametrize(("experiment", "protocol", "name"), UNDER_CIRCLES)
+@pytest.mark.parametrize("method", SETS)
+def test_the_page_has_the_rates_under_the_circles(
+    experiment: str, protocol: str, name: str, method: str
+) -> None:
+    assert row(name, SETS[method], *numbers(rates(experiment, protocol, method))) in PAGE
+
+
+def test_the_page_has_how_long_a_connection_is_silent() -> None:
+    found = [
+        (name, mean("handover", "longest_silence_s", protocol=protocol)) for protocol, name in BEARER_LOST
+    ]
+    found.append(("SCTP, two homes", mean("handover-homes", "longest_silence_s", protocol="sctp")))
+    for name, silent_s in found:
+        assert f"| {name} | {silent_s:.2f} |" in PAGE
+
+
+def test_the_page_has_which_messages_come_in_time_while_a_bearer_is_lost() -> None:
+    of = [("handover-messages", protocol, name) for protocol, name in (("udp", "UDP"), *BEARER_LOST)]
+    of += [
+        ("handover-copies", "sctp", "SCTP, two homes"),
+        ("handover-copies", "rasta", "RaSTA, two channels"),
+    ]
+    for experiment, protocol, name in of:
+        shares = [
+            percent(mean(experiment, kpi, protocol=protocol)) for kpi in ("in_time_share", "at_all_share")
+        ]
+        assert row(name, *shares) in PAGE
+
+
+@pytest.mark.parametrize(
+    ("experiment", "protocol", "name"),
+    [
+        ("one-bearer", "udp", "one: UDP"),
+        ("one-bearer", "tcp-cubic", "one: TCP"),
+        ("two-bearers", "mptcp-cubic", "two: MPTCP"),
+        ("two-bearers", "restp-multipath", "two: ResTP, spreading"),
+        ("two-bearers", "restp-standby", "two: ResTP, standby"),
+        ("two-homes", "sctp", "two: SCTP"),
+        ("two-homes", "rasta", "two: RaSTA, copies"),
+    ],
+)
+def test_the_page_has_which_messages_come_over_one_bearer_and_over_two(
+    experiment: str, protocol: str, name: str
+) -> None:
+    shares = [
+        percent(mean(experiment, kpi, protocol=protocol, channel_delay_s=delay_s, loss=loss))
+        for delay_s, loss in ((0.05, 0.02), (0.35, 0.2))
+        for kpi in ("in_time_share", "at_all_share")
+    ]
+    assert row(name, *shares) in PAGE
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [("mptcp-cubic", "MPTCP, CUBIC"), ("mptcp-bbr", "MPTCP, BBR"), ("restp-multipath", "ResTP, spreading")],
+)
+def test_the_page_has_what_is_used_of_lte_and_a_geostationary_satellite(protocol: str, name: str) -> None:
+    assert row(name, f"{mean('lte-geo', 'throughput_bps', protocol=protocol) / 1e6:.1f}") in PAGE
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"),
+    [("mptcp-cubic", "MPTCP"), ("restp-multipath", "ResTP, spreading"), ("restp-standby", "ResTP, standby")],
+)
+def test_the_page_has_what_is_used_of_wifi(protocol: str, name: str) -> None:
+    found = [mean("wifi", f"rate_{it}_wifi_bps", protocol=protocol) / 1e6 for it in ("with", "without")]
+    assert row(name, *numbers(found)) in PAGE
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name"), [("tcp-cubic", "TCP"), ("quic-quinn-cubic", "QUIC (quinn)"), ("udp", "UDP")]
+)
+def test_the_page_has_what_the_tunnel_leaves(protocol: str, name: str) -> None:
+    kept = [
+        mean("tunnel", "throughput_bps", protocol=protocol, packet_bytes=size)
+        / mean("no-tunnel", "throughput_bps", protocol=protocol, packet_bytes=size)
+        for size in (160, 1400)
+    ]
+    assert row(name, *map(percent, kept)) in PAGE
+
+
+def test_the_page_has_what_the_choice_of_paths_brings_to_each_protocol() -> None:
+    of = {
+        (protocol, method): rates("paths", protocol, method)[-1]
+        for protocol in ("mptcp-cubic", "restp-multipath")
+        for method in SETS
+    }
+    gain = [100 * (of[it, "iwpsp"] / of[it, "disjoint"] - 1) for it in ("mptcp-cubic", "restp-multipath")]
+    both = 100 * (of["restp-multipath", "iwpsp"] / of["mptcp-cubic", "disjoint"] - 1)
+    assert f"{both:.0f} % more, of which {gain[0]:.0f} % come to MPTCP as well" in PAGE
+    assert f"They bring {gain[1]:.0f} %" in NOTES["paths-bring-it-to-restp"]
+    assert f"MPTCP gains {gain[0]:.0f} %." in NOTES["paths-bring-it-to-restp"]
+    alike = of["restp-multipath", "disjoint"] / of["mptcp-cubic", "disjoint"]
+    assert f"ResTP has {alike:.2f} times the throughput." in NOTES["protocols-alike-disjoint"]
+
+
+def test_notes_have_the_numbers_that_decide() -> None:
+    assert f"MPTCP has {DECIDED['half-at-60']['value']:.2f} of it" in NOTES["half-at-60"]
+    of = [
+        rates("paths", protocol, "disjoint")[1] / rates("paths", protocol, "disjoint")[0]
+        for protocol in ("restp-multipath", "mptcp-cubic")
+    ]
+    assert f"falls to {of[0]:.2f} of its rate, as MPTCP does to {of[1]:.2f}" in NOTES["restp-degraded-at-20"]
+    third = [rates("paths", protocol, "iwpsp")[3] for protocol in ("mptcp-cubic", "restp-multipath")]
+    assert f"MPTCP keeps {third[0]:.1f} Mbit/s, ResTP {third[1]:.1f}" in NOTES["mptcp-cannot-survive"]
+    standby, backups = (
+        [rates("standby", protocol, "iwpsp")[at] / rates("standby", protocol, "iwpsp")[0] for at in (2, 3)]
+        for protocol in ("restp-standby", "mptcp-backup")
+    )
+    assert {f"{it:.2f}" for it in standby} == {"0.48"}
+    assert NOTES["standby-keeps-its-rate"].startswith("It keeps 0.48 in either circle.")
+    assert f"MPTCP with backups keeps {backups[0]:.2f} on the same path" in NOTES["standby-keeps-its-rate"]
+    late = 120 * (1 - mean("handover-messages", "in_time_share", protocol="restp-standby"))
+    assert round(late) == 1
+    assert NOTES["spreading-beats-standby"].startswith("Each has one message of 120 that is late.")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"),
+    [
+        ("mptcp-cubic", "have it back {} s after a circle of 20 s"),
+        ("restp-multipath", "has all of it after {} s"),
+    ],
+)
+def test_the_page_has_when_a_path_that_is_back_carries_again(protocol: str, words: str) -> None:
+    """From the kept messages of an example: the first second after a circle in which as much arrives as
+    three paths carry, where two carried before."""
+    kept = SUMMARY.series("paths")
+    kept = kept.filter(pc.equal(kept["run"], f"{protocol}_method-disjoint_rep-001"))
+    came_s = kept["received_s"].drop_null().to_numpy()
+    counts, _ = np.histogram(came_s, bins=np.arange(40.0, 60.5, 1.0))
+    first_s = int(np.argmax(counts > 1.35 * np.mean(counts[:4])))
+    assert words.format(first_s) in PAGE, counts
+
+
+def test_the_page_has_what_hot_standby_carries_over_the_satellite() -> None:
+    kept = SUMMARY.series("handover")
+    kept = kept.filter(pc.equal(kept["run"], "restp-standby_rep-001"))
+    (every,) = set(kept["every"].to_pylist())
+    came_s = kept["received_s"].drop_null().to_numpy()
+    rate_bps = every * 1448 * 8 * float(np.sum((came_s > 22) & (came_s <= 40))) / 18
+    assert f"it has {rate_bps / 1e6:.1f} of the 2 Mbit/s" in PAGE
