@@ -42,6 +42,7 @@ class Results:
     tails: Mapping[str, Tail] = field(default_factory=dict)
     done: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     other_queues: Mapping[str, str] = field(default_factory=dict)
+    kept_by: Mapping[tuple[str, Condition], tuple[int, int]] = field(default_factory=dict)
 
     def kpi(self, need: Need) -> Kpi:
         return shown_as(Quantity(need.kpi, need.quantile), {})
@@ -59,6 +60,9 @@ class Results:
 
     def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
         return self.done.get(protocol, (10, 10))
+
+    def kept(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int] | None:
+        return self.kept_by.get((protocol, condition))
 
     def variants(self, need: Need) -> Mapping[Variant, Need]:
         others = {

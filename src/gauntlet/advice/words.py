@@ -15,6 +15,7 @@ from gauntlet.metrics.numbers import counted, listed, number
 MARKS = {
     Grade.SERVES: "✓",
     Grade.NARROWLY: "(✓)",
+    Grade.IN_PART: "(◐)",
     Grade.NEAR_MISS: "◐",
     Grade.UNSURE: "(✗)",
     Grade.FAILS: "✗",
@@ -35,12 +36,23 @@ BEST_RULE = (
 )
 """How transports are ordered and called, in sentences as in cells."""
 
+SURE_RULE = "✓ by the whole 95 % interval, (✓) by the mean only."
+"""What the signs of those that serve say."""
+
+FLOWS_RULE = (
+    "What is asked of a flow is served (✓) where every flow of every repetition kept it; a mean within the "
+    "limit does not do. Best first, by the number of conditions under which it is served, then by the number "
+    "of flows that kept it."
+)
+"""How transports are ordered and called where flows decide."""
+
 NAMED = 2
 """Transports that a sentence names after the first; of more the cells tell."""
 
 LEGEND = (
     (Grade.SERVES, "serves, the whole 95 % interval"),
     (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need or there is none"),
+    (Grade.IN_PART, "kept by some flows, not by all"),
     (
         Grade.NEAR_MISS,
         f"near miss: at most {NEAR:g} × the limit, or {100 / NEAR:.0f} % of it where more is better",
@@ -89,6 +101,14 @@ def rules(grids: Iterable[Grid]) -> list[str]:
     return [rule for rule, applies in asked if applies]
 
 
+def order(grids: Iterable[Grid]) -> list[str]:
+    """How the transports of these classes are ordered and called, and what their signs say, by classes whose
+    flows decide and by others.
+    """
+    decide = {grid.by_flows for grid in grids}
+    return [f"{BEST_RULE} {SURE_RULE}"] * (False in decide) + [FLOWS_RULE] * (True in decide)
+
+
 def label(protocol: str) -> str:
     """A transport for people."""
     return styles([protocol])[0].label
@@ -119,6 +139,9 @@ def distance(standing: Standing) -> str:
         return "not everything arrives"
     if standing.grade == Grade.UNMEASURED:
         return "not measured"
+    if standing.grade == Grade.IN_PART and standing.kept is not None:
+        did, judged = standing.kept
+        return f"kept by {did} of {counted(judged, 'flow')}"
     best = standing.need.of_best
     more = standing.kpi.higher_is_better
     beyond = _off(standing.times, "the limit", more=more) if standing.times > 1 else ""
@@ -149,7 +172,7 @@ def _off(times: float, what: str, *, more: bool) -> str:
 def value(standing: Standing) -> str:
     """What was measured: "83.1 ms [79.0 to 88.2]", without the interval when there is none."""
     if standing.mean is None:
-        return "not everything arrived" if standing.grade == Grade.NOTHING else "not measured"
+        return "not measured" if standing.grade == Grade.UNMEASURED else "not everything arrived"
     return _in_unit(standing.mean, standing.kpi)
 
 
@@ -260,6 +283,8 @@ def answer(grid: Grid) -> str:
     if all(it.grade in (Grade.NOTHING, Grade.UNMEASURED) for cell in grid.own for it in cell.candidates):
         where = "under any condition" if len(grid.own) > 1 else _under(grid)
         return f"None serves it {where}: with none does everything arrive."
+    if len(overall) == 1 and any(cell.serving for cell in grid.own):
+        return f"{_partly(grid).strip().removesuffix('.')}; where it does worst: {_worst(grid, nearest)}."
     told = f"None serves it {_under(grid)}; nearest is {label(nearest.protocol)} ({_worst(grid, nearest)})."
     return told + _partly(grid)
 

@@ -8,19 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics import tails as levels
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.intervals import Mean, the_same, typical_mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import MISSING, interval_text, mean_text, number
-from gauntlet.metrics.observation import NEVER, Observation, State, averaged, common_limit, restricted
-from gauntlet.metrics.quantity import DISTRIBUTIONS, of_due
-from gauntlet.metrics.steps import Floats
-from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted
+from gauntlet.metrics.quantity import DISTRIBUTIONS
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
+from gauntlet.report.kept import delay, observed
 
 _PACED = frozenset({"cbr", "vbr", "voip", "video"})
 """Applications whose delay is felt, where they do not send all they can."""
@@ -37,8 +35,6 @@ DASH = (
     "percentile is one of those (p95: more than 5 % of them, p99: 1 %, p99.9: 0.1 %, worst: any)."
 )
 """What a dash in them means."""
-
-_Kept = Mapping[tuple[str, int], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True)
@@ -89,10 +85,7 @@ def tails(part: Evaluation) -> list[Tail]:
     of = distribution(part)
     if of is None and part.asked is None:
         return []
-    kept = {} if of is None else part.samples.of(of)
-    return [
-        _tail(part, style.key, condition, of, kept) for style in part.styles for condition in part.conditions
-    ]
+    return [_tail(part, style.key, condition, of) for style in part.styles for condition in part.conditions]
 
 
 def distribution(part: Evaluation) -> str | None:
@@ -106,15 +99,14 @@ def distribution(part: Evaluation) -> str | None:
     return "delay_s" if part.apps <= _PACED else None
 
 
-def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None, kept: _Kept) -> Tail:
-    rows = part.trusted_rows(protocol, condition)
+def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None) -> Tail:
     alike = part.deterministic(protocol, condition)
     done, flows = part.done(protocol, condition)
 
     def at(level: float) -> dict[int, Observation]:
-        return _at(level, rows, kept)
+        return {} if of is None else quantiles_of_due(part, protocol, condition, of, level)
 
-    worst = at(levels.TAILS[-1]) if of is not None else {}
+    worst = at(levels.TAILS[-1])
     tail = Tail(
         protocol,
         condition,
@@ -123,56 +115,33 @@ def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None,
         done,
         flows,
     )
-    return tail if part.asked is None else _judged(tail, part.asked, rows, kept, alike=alike)
+    return tail if part.asked is None else _judged(part, tail, part.asked, alike=alike)
 
 
 def quantiles_of_due(
     part: Evaluation, protocol: str, condition: Condition, of: str, level: float
 ) -> dict[int, Observation]:
     """A quantile of the delays `of` of all messages that were due, by repetition."""
-    return _at(level, part.trusted_rows(protocol, condition), part.samples.of(of))
+    rows = part.trusted_rows(protocol, condition)
+    return _by_repetition((row.repetition, delay(row, level, of, part.samples)) for row in rows)
 
 
-def _at(level: float, rows: Iterable[Row], kept: _Kept) -> dict[int, Observation]:
-    return _by_repetition((row.repetition, _delay(row, level, kept)) for row in rows)
-
-
-def _judged(tail: Tail, asked: Asked, rows: Sequence[Row], kept: _Kept, *, alike: bool) -> Tail:
+def _judged(part: Evaluation, tail: Tail, asked: Asked, *, alike: bool) -> Tail:
     """The same with how it stands to what is asked."""
-    seen = [
-        (row, row.observed(asked.kpi) if asked.level is None else _delay(row, asked.level, kept))
-        for row in rows
-    ]
-    known = [(row, it) for row, it in seen if it is not None]
-    each = _by_repetition((row.repetition, it) for row, it in known)
+    rows = part.trusted_rows(tail.protocol, tail.condition)
+    seen = [(row, observed(asked, row, part.samples)) for row in rows]
+    each = _by_repetition((row.repetition, it) for row, it in seen)
     without = {repetition for repetition, it in each.items() if it.state == State.NEVER}
+    kept, judged = part.kept(tail.protocol, tail.condition)
     return replace(
         tail,
         value=_mean(each, alike=alike),
         least=common_limit(each.values()) is not None,
         each=each,
-        failed=len(without & {row.repetition for row, _ in known if not row.completed}),
-        kept=sum(asked.keeps(it, completed=row.completed) for row, it in known),
-        judged=len(known),
+        failed=len(without & {row.repetition for row, it in seen if it is not None and not row.completed}),
+        kept=kept,
+        judged=judged,
     )
-
-
-def _delay(row: Row, level: float, kept: _Kept) -> Observation | None:
-    """A quantile of a flow's delays; None where they were not recorded."""
-    arrived = 1 - _lost(row)
-    if not row.completed or arrived <= 0:
-        return NEVER
-    known, values = kept.get((row.run, row.flow), (np.empty(0), np.empty(0)))
-    if not values.size or np.isnan(values).any():
-        return None
-    value = of_due(level, known, values, arrived=arrived)
-    return Observation(value) if np.isfinite(value) else NEVER
-
-
-def _lost(row: Row) -> float:
-    """The share of the messages that did not come."""
-    shares = (row.kpis.get("message_failure_ratio"), row.kpis.get("message_loss_ratio"))
-    return next((it for it in shares if it is not None), 0.0)
 
 
 def _by_repetition(seen: Iterable[tuple[int, Observation | None]]) -> dict[int, Observation]:

@@ -56,6 +56,13 @@ class _Stand:
     alike: bool
     """Whether nothing was drawn that reached any of them."""
 
+    @property
+    def share(self) -> float:
+        """By what settings are ordered: how many flows keep it in every repetition, then how many of single
+        repetitions do; from 0 to 1.
+        """
+        return (self.keeping + self.kept / self.judged) / (self.flows + 1)
+
     @classmethod
     def of(cls, parts: Sequence[Evaluation], condition: Condition) -> "_Stand":
         """By the flows under this condition."""
@@ -140,12 +147,12 @@ class _Choice:
 
     @cached_property
     def _standings(self) -> Mapping[Condition, Standing]:
-        """By the one rule for all comparisons; those that keep it in more repetitions come first."""
+        """By the one rule for all comparisons; those with which more flows keep it come first."""
         kept = any(it.kept for it in self.stands.values())
         found = against_best(
             {str(condition): it.worst for condition, it in self.stands.items()},
             self.asked.kpi.higher_is_better,
-            completed={str(key): it.kept / it.judged for key, it in self.stands.items()} if kept else None,
+            completed={str(key): it.share for key, it in self.stands.items()} if kept else None,
             deterministic={str(condition) for condition, it in self.stands.items() if it.alike},
             matters=self.evaluation.matters,
         )
@@ -161,7 +168,7 @@ class _Choice:
             never = any(seen.state == State.NEVER for seen in it.worst.values())
             total = sum(seen.value for seen in it.worst.values()) / max(len(it.worst), 1)
             far = float("inf") if never else sign * total
-            return not self._standings[condition].best, -it.kept / it.judged, far
+            return not self._standings[condition].best, -it.share, far
 
         return sorted(self.stands, key=place)
 
