@@ -43,6 +43,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "classes": [_class(*it) for it in measured],
         "missing": missing,
         "silent": advice.silent,
+        "above": advice.above,
         "sources": [
             (grid.service.name, need.words, need.source or f"assumed, {need.assumed}")
             for grid, _, _ in measured
@@ -56,8 +57,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "by": next((it.by for it in advice.classes if it.by), ""),
         "legend": [
             (words.MARKS[grade], said, _css(grade))
-            for grade, said in words.LEGEND
-            if grade != Grade.IN_PART or any(grid.by_flows for grid, _, _ in measured)
+            for grade, said in words.legend(grid for grid, _, _ in measured)
         ],
         "settings": [
             {

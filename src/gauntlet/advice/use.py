@@ -39,6 +39,8 @@ class Advice:
     """Why nothing is advised, a sentence for each thing that was played and has no class."""
     whose: str = ""
     """Whose classes these are, for people; empty for a study's, whose grids say it."""
+    above: str = ""
+    """What has its answer elsewhere, for people; empty where nothing has."""
     unvaried: tuple[str, ...] = ()
     """Settings of which these results say nothing, where that is to be told."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)

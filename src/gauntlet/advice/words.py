@@ -95,7 +95,7 @@ def rules(grids: Iterable[Grid]) -> list[str]:
     those = [it for grid in grids for cell in grid.cells for each in cell.candidates for it in each.standings]
     asked = (
         (TAIL_RULE, any(it.tail is not None and it.tail.quantiles_s for it in those)),
-        (LATE_RULE, any(it.missed is not None for it in those)),
+        (LATE_RULE, any(it.missed is not None and it.kept is None for it in those)),
         (PAIRED_RULE, any(it.paired is not None for it in those)),
     )
     return [rule for rule, applies in asked if applies]
@@ -107,6 +107,12 @@ def order(grids: Iterable[Grid]) -> list[str]:
     """
     decide = {grid.by_flows for grid in grids}
     return [f"{BEST_RULE} {SURE_RULE}"] * (False in decide) + [FLOWS_RULE] * (True in decide)
+
+
+def legend(grids: Iterable[Grid]) -> list[tuple[Grade, str]]:
+    """The grades that these classes have, in words."""
+    there = {it.grade for grid in grids for cell in grid.cells for it in cell.candidates}
+    return [(grade, said) for grade, said in LEGEND if grade in there]
 
 
 def label(protocol: str) -> str:
@@ -284,9 +290,23 @@ def answer(grid: Grid) -> str:
         where = "under any condition" if len(grid.own) > 1 else _under(grid)
         return f"None serves it {where}: with none does everything arrive."
     if len(overall) == 1 and any(cell.serving for cell in grid.own):
-        return f"{_partly(grid).strip().removesuffix('.')}; where it does worst: {_worst(grid, nearest)}."
+        return _of_one(grid)
     told = f"None serves it {_under(grid)}; nearest is {label(nearest.protocol)} ({_worst(grid, nearest)})."
     return told + _partly(grid)
+
+
+def _of_one(grid: Grid) -> str:
+    """Where the only transport serves and where not: UDP serves it at queue CAKE, not at queue FIFO of 512 kB
+    (4.95 × the limit: one-way delay).
+    """
+    (worst_,) = grid.overall()
+    several = len({cell.queue for cell in grid.own}) > 1
+    serving = [condition(it, queue=several) for it in grid.own if it.serving]
+    failing = [condition(it, queue=several) for it in grid.own if it.judged and not it.serving]
+    if max(len(serving), len(failing)) > NAMED or not failing:
+        return f"{_partly(grid).strip()[:-1]}; where it does worst: {_worst(grid, worst_)}."
+    apart = "" if len(failing) > 1 else f" ({distance(worst_.deciding)}: {_measured(worst_.deciding)})"
+    return f"{label(worst_.protocol)} serves it at {listed(serving)}, not at {listed(failing)}{apart}."
 
 
 def _under(grid: Grid) -> str:

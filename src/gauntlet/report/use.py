@@ -41,6 +41,7 @@ _Places = Mapping[tuple[float | None, float | None, Variant], Condition]
 """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
 
 OF_LOAD = "The datagrams of [load] measure the line; they are of no class of service."
+ABOVE = "What was asked of the datagrams of [load] is answered above."
 JUDGE = "the flow's own judge"
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
@@ -56,12 +57,14 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
         return Advice((), (), (), (), (NO_TRUST,))
     found: list[Grid] = []
     silent: list[str] = []
+    above = ""
     whose: list[str] = []
     samples = evaluation.samples
     judged = [part for part in evaluation.parts if not part.background]
     if evaluation.has_load:
         services_beside = [part for part in judged if part.apps != {"cbr"}]
-        silent += [OF_LOAD] if len(services_beside) < len(judged) else []
+        above = ABOVE if any(part.asked for part in judged) else ""
+        silent += [OF_LOAD] if len(services_beside) < len(judged) and not above else []
         judged = services_beside
     for part in judged:
         for work, conditions in _works(part).items():
@@ -81,7 +84,9 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in judged for change in within(_Played(part, samples)))
     none = ((),) * len(found)
-    return Advice(tuple(found), settings, none, none, tuple(silent), listed(whose) if whose else "")
+    return Advice(
+        tuple(found), settings, none, none, tuple(silent), listed(whose) if whose else "", above=above
+    )
 
 
 def _known(evaluation: Evaluation, classes: Path | None) -> list[Services]:
@@ -352,6 +357,8 @@ class _Played:
 
     def judged_by(self) -> Sequence[Kpi]:
         """See `Played`."""
+        if self.part.asked is not None:
+            return [] if self.part.main_kpi is None else [self.part.main_kpi]
         named = {JUDGED_BY.get(app) for app in self.part.apps}
         if len(named) != 1:
             return []
