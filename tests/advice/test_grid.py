@@ -409,8 +409,10 @@ def test_a_mean_within_the_limit_that_no_flow_kept_serves_nobody() -> None:
 
 
 def test_of_one_transport_it_is_said_where_it_serves_and_where_not() -> None:
-    values = {("slow", (0.025, 0.0)): {"udp": around(0.05)}, ("slow", (0.025, 0.01)): {"udp": around(0.5)}}
-    assert words.answer(made(Results(values), LOSSY, candidates=["udp"])) == (
+    results = Results(
+        {("slow", (0.025, 0.0)): {"udp": around(0.05)}, ("slow", (0.025, 0.01)): {"udp": around(0.5)}}
+    )
+    assert words.answer(made(results, LOSSY, candidates=["udp"])) == (
         "UDP serves it at 25 ms, 0 % loss, not at 25 ms, 1 % loss (5.00 × the limit: one-way delay, "
         "95th percentile)."
     )

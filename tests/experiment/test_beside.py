@@ -1,6 +1,8 @@
 """A flow in the background that changes its transport with the flows that are judged is told of."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.beside import varying_beside
@@ -9,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_what_varies_beside_what_is_judged_is_named() -> None:
-    runs = [
+    runs: list[Sequence[Mapping[str, Any]]] = [
         [{"protocol": it, "app": "periodic"}, {"protocol": it, "app": "bulk", "background": True}]
         for it in ("sctp", "tcp-bbr")
     ]
@@ -19,9 +21,11 @@ def test_what_varies_beside_what_is_judged_is_named() -> None:
 
 
 def test_a_background_that_stays_or_that_is_itself_compared_is_nothing_to_say() -> None:
-    stays = [[{"protocol": it}, {"protocol": "tcp-cubic", "background": True}] for it in ("sctp", "tcp-bbr")]
-    compared = [[{"protocol": "udp"}, {"protocol": it, "background": True}] for it in ("sctp", "tcp-bbr")]
-    assert varying_beside(stays) == varying_beside(compared) == []
+    def beside(judged: str, background: str) -> Sequence[Mapping[str, Any]]:
+        return [{"protocol": judged}, {"protocol": background, "background": True}]
+
+    assert varying_beside(beside(it, "tcp-cubic") for it in ("sctp", "tcp-bbr")) == []
+    assert varying_beside(beside("udp", it) for it in ("sctp", "tcp-bbr")) == []
 
 
 def test_the_upload_beside_etcs_keeps_its_transport() -> None:
