@@ -49,8 +49,9 @@ def quickest(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
         )
     if buffered := [key for key in means if key in greedy]:
         parts.append(
-            f"Not judged for {_labels(evaluation, buffered)}: they send all they can, so a message waits in "
-            "its own sender's buffer, and its delay measures that. Give the flow a rate below the line's to "
+            f"Not judged for {_labels(evaluation, buffered)}: "
+            f"{'it sends all it can' if len(buffered) == 1 else 'they send all they can'}, so a message waits "
+            "in its own sender's buffer, and its delay measures that. Give the flow a rate below the line's to "
             "see what an application feels."
         )
     return [Sentence("Which is quickest?", " ".join(parts))] if parts else []
