@@ -42,6 +42,7 @@ class Results:
     tails: Mapping[str, Tail] = field(default_factory=dict)
     done: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     other_queues: Mapping[str, str] = field(default_factory=dict)
+    kept_by: Mapping[tuple[str, Condition], tuple[int, int]] = field(default_factory=dict)
 
     def kpi(self, need: Need) -> Kpi:
         return shown_as(Quantity(need.kpi, need.quantile), {})
@@ -59,6 +60,9 @@ class Results:
 
     def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
         return self.done.get(protocol, (10, 10))
+
+    def kept(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int] | None:
+        return self.kept_by.get((protocol, condition))
 
     def variants(self, need: Need) -> Mapping[Variant, Need]:
         others = {
@@ -380,6 +384,37 @@ def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
         "None serves it under both conditions; nearest is SCTP (a near miss, 1.05 × the limit at "
         "25 ms, 1 % loss: one-way delay, 95th percentile). SCTP serves it under "
         "1 of 2 conditions and UDP under 1."
+    )
+
+
+def test_what_is_asked_of_flows_is_served_where_all_of_them_kept_it() -> None:
+    """The mean of the one keeps the limit, its flows do not all; of the other they do."""
+    here = (0.025, 0.0)
+    results = Results(
+        {"slow": {"sctp": around(0.09), "tcp-bbr": [0.01] * 9 + [0.2], "tcp-cubic": around(0.3)}},
+        kept_by={("sctp", here): (10, 10), ("tcp-bbr", here): (9, 10), ("tcp-cubic", here): (0, 10)},
+    )
+    (cell,) = made(results, DELAY, candidates=["tcp-bbr", "tcp-cubic", "sctp"]).cells
+    assert [(it.protocol, it.grade) for it in cell.candidates] == [
+        ("sctp", Grade.SERVES),
+        ("tcp-bbr", Grade.IN_PART),
+        ("tcp-cubic", Grade.FAILS),
+    ]
+    assert words.distance(cell.candidates[1].deciding) == "kept by 9 of 10 flows"
+
+
+def test_a_mean_within_the_limit_that_no_flow_kept_serves_nobody() -> None:
+    results = Results({"slow": {"sctp": around(0.05)}}, kept_by={("sctp", (0.025, 0.0)): (0, 10)})
+    assert found(made(results, DELAY, candidates=["sctp"]).cells[0], "sctp").grade == Grade.NOTHING
+
+
+def test_of_one_transport_it_is_said_where_it_serves_and_where_not() -> None:
+    results = Results(
+        {("slow", (0.025, 0.0)): {"udp": around(0.05)}, ("slow", (0.025, 0.01)): {"udp": around(0.5)}}
+    )
+    assert words.answer(made(results, LOSSY, candidates=["udp"])) == (
+        "UDP serves it at 25 ms, 0 % loss, not at 25 ms, 1 % loss (5.00 × the limit: one-way delay, "
+        "95th percentile)."
     )
 
 

@@ -12,6 +12,7 @@ from gauntlet.experiment import RunSpec, expand, queues
 from gauntlet.experiment.links import ridden
 from gauntlet.experiment.plan_schema import check_plan
 from gauntlet.experiment.plans import plan_run
+from gauntlet.experiment.queues import amount
 from tests.experiment.conftest import CONSTANT, RAIL, Parse
 
 AXIS = 'loss = ["0%", "1%"]\n'
@@ -190,3 +191,14 @@ def test_the_ready_experiments_are_short() -> None:
     folder = Path(__file__).parents[2] / "experiments"
     for name in ("etcs-beside-upload", "leo-files", "smart-queue", "drive-test", "rrul", "two-builds"):
         assert len((folder / f"{name}.toml").read_text().splitlines()) <= 20
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"), [("droptail", "bfifo"), ("cake", "cake"), ("FQ-CoDel", "fq_codel")]
+)
+def test_a_discipline_in_the_place_of_a_limit_is_led_to_its_kind(written: str, kind: str) -> None:
+    with pytest.raises(ValueError, match=f'discipline as {{ kind = "{kind}" }}'):
+        amount(written)
+    with pytest.raises(ValueError, match="is no limit of a queue") as refused:
+        amount("much")
+    assert "discipline" not in str(refused.value)

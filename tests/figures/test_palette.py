@@ -70,3 +70,19 @@ def test_colours_of_other_series_are_told_apart() -> None:
 
 def test_two_blues_that_look_alike_are_seen_as_such() -> None:
     assert distance("#2166AC", "#4477AA") < ENOUGH < distance("#000000", "#666666")
+
+
+@pytest.mark.parametrize(("plain", "secured"), [("tcp-cubic", "tls-cubic"), ("tcp-bbr", "tls-bbr")])
+def test_a_transport_and_the_same_one_under_tls_are_told_apart_by_more_than_colour(
+    plain: str, secured: str
+) -> None:
+    """In a plot of four lines two oranges, both dashed and with squares, were hardly two."""
+    one, other = PALETTE[plain], PALETTE[secured]
+    assert distance(one.colour, other.colour) > 0.11
+    assert one.marker != other.marker
+    assert one.dash != other.dash
+
+
+def test_no_two_protocols_have_one_colour() -> None:
+    colours = [drawn.colour for drawn in PALETTE.values()]
+    assert sorted(colours) == sorted(set(colours))

@@ -171,6 +171,13 @@ def test_what_never_came_to_be_ranks_behind_everything(higher: bool) -> None:
     assert standings["dead"].difference is None
 
 
+def test_between_deterministic_protocols_what_no_table_shows_is_no_difference() -> None:
+    values = {
+        name: dict.fromkeys((1, 2), Observation(value)) for name, value in (("a", 288.0), ("b", 288.01))
+    }
+    assert against_best(values, False, deterministic=set(values))["b"].word == "level"
+
+
 def test_between_deterministic_protocols_every_difference_counts() -> None:
     values = observations(np.tile([[1.0, 1.1, 1.0]], (3, 1)))
     standings = against_best(values, False, deterministic=set(values))

@@ -360,3 +360,88 @@ def test_of_one_protocol_it_opens_with_what_was_measured(tmp_path: Path) -> None
         first["text"],
     ), first
     assert told(results).startswith("What was measured? (file) Transfer time over SCTP")
+
+
+def once_late(protocol: str, place: int, repetition: int, loss: float) -> Did:
+    """TCP CUBIC has the better mean, and misses the deadline of 1 s once."""
+    delay_s = (1.5 if repetition == 1 else 0.2) if protocol == "tcp-cubic" else 0.8
+    return Did(20.0, delay_s=delay_s + 0.002 * repetition if place == 0 else 5.0)
+
+
+def test_one_rule_says_who_keeps_it_who_serves_and_who_has_the_star(tmp_path: Path) -> None:
+    results = build(tmp_path, once_late, losses=(0.0,))
+    first = answers(results)[0]
+    assert first[1] == "SCTP keeps it; TCP CUBIC in some repetitions only."
+    data = report.summary(results)
+    (served,) = data["advice"]["classes"]
+    assert served["use"] == ["sctp"]
+    sctp, cubic = served["cells"][0]["transports"]
+    assert (sctp["protocol"], sctp["grade"], cubic["grade"]) == ("sctp", "serves", "kept in part")
+    assert (cubic["needs"][0]["kept"], cubic["needs"][0]["judged"]) == (9, 10)
+    assert cubic["needs"][0]["decided_by"] == "flows"
+    of_p99 = [it for it in data["cells"] if it["kpi"] == "message_delay_p99_s" or it["kpi"] == "delay_p99_s"]
+    means = {it["protocol"]: it["mean"] for it in of_p99 if it["subject"] == "etcs"}
+    standing = {it["protocol"]: it["standing"] for it in of_p99 if it["subject"] == "etcs"}
+    assert means["tcp-cubic"] < means["sctp"]
+    assert standing["sctp"] == "best"
+    assert not [it for it in data["answer"] if it["question"].startswith("Which protocol?")]
+    assert "TCP CUBIC kept by 9 of 10 flows" in Page(report.build(results).read_text()).text
+
+
+def test_where_all_keep_it_alike_the_better_mean_is_told(tmp_path: Path) -> None:
+    def kept(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did(20.0, delay_s=(0.2 if protocol == "sctp" else 0.3) + 0.002 * repetition)
+
+    results = build(tmp_path, kept, losses=(0.0,))
+    (which,) = [it["text"] for it in report.summary(results)["answer"] if "Which protocol?" in it["question"]]
+    assert which.startswith("SCTP is best")
+
+
+def test_all_that_keep_it_under_the_same_conditions_are_told_in_one_sentence(tmp_path: Path) -> None:
+    def late(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        return Did(20.0, delay_s=(2.0 if loss else 0.2) + 0.002 * repetition)
+
+    assert answers(build(tmp_path, late))[0][1] == "TCP CUBIC and SCTP keep it at loss 0 % only."
+
+    def late_at_most(protocol: str, place: int, repetition: int, loss: float) -> Did:
+        late = loss > 0.01 or (loss and repetition > 5)
+        return Did(20.0, delay_s=(2.0 if late else 0.2) + 0.002 * repetition)
+
+    assert answers(build(tmp_path / "three", late_at_most, losses=(0.0, 0.01, 0.02)))[0][1] == (
+        "TCP CUBIC and SCTP keep it at loss 0 %, in some repetitions at loss 1 %, not at loss 2 %."
+    )
+
+
+@pytest.mark.parametrize(("repetitions", "said"), [(3, True), (6, False)])
+def test_what_so_few_repetitions_are_worth_stands_behind_the_answer(
+    tmp_path: Path, repetitions: int, said: bool
+) -> None:
+    results = build(tmp_path, once_late, losses=(0.0,), repetitions=repetitions)
+    few = "3 repetitions tell nothing from chance: that takes 6."
+    assert (report.summary(results)["answer"][1]["text"] == few) == said
+    opening = told(results).split("What should I use?")[0]
+    assert (few in " ".join(opening.split())) == said
+    page = Page(report.build(results).read_text()).text.split("What should I use?")[0]
+    assert (few in page.replace("\N{NO-BREAK SPACE}", " ")) == said
+
+
+def test_what_stands_beside_all_is_not_named_and_what_varies_beside_is_warned_of(tmp_path: Path) -> None:
+    fixed = build(tmp_path, once_late, losses=(0.0,), protocols=("tcp-cubic+tcp-cubic", "sctp+tcp-cubic"))
+    assert [it[0] for it in answers(fixed)[1:]] == ["SCTP", "TCP CUBIC"]
+    assert "TCP CUBIC beside SCTP" in told(fixed), "of the upload it is told beside what it was"
+    varied = build(tmp_path / "varied", once_late, losses=(0.0,))
+    of_fixed, of_varied = (" ".join(report.summary(it)["trust"]["warnings"]) for it in (fixed, varied))
+    assert "in the background" not in of_fixed
+    assert "flow in the background (bulk) changes its protocol" in of_varied
+
+
+def test_a_narrow_terminal_has_the_percentile_that_is_asked_in_a_line(tmp_path: Path) -> None:
+    printed = told(build(tmp_path, late_at_loss), 70)
+    assert "p99 (s)" in printed
+    assert "p99.9 (s)" not in printed
+    assert re.search(r"SCTP\s+loss 1 %\s+0 of 10\s+2\.01", printed), printed
+
+
+def test_tables_of_the_page_scroll_in_frames_of_their_own(tmp_path: Path) -> None:
+    page = report.build(build(tmp_path, late_at_loss)).read_text()
+    assert page.count('<table class="plain') == page.count('<div class="wide"><table class="plain') > 3

@@ -86,3 +86,20 @@ def test_what_cannot_be_told_from_it_is_said(tmp_path: Path) -> None:
 
     _, said = first(build(tmp_path, alike))
     assert "cannot be told from it" in said
+    assert said.endswith("By p99 FIFO of 512 kB (drop-tail) cannot be told from it.") or said.endswith(
+        "By p99 CAKE cannot be told from it."
+    ), said
+
+
+def test_who_keeps_less_is_no_equal_and_a_setting_with_more_flows_that_keep_it_comes_first(
+    tmp_path: Path,
+) -> None:
+    """With CAKE one flow always keeps it and the other never; without, each keeps it but once."""
+
+    def often(protocol: str, place: int, repetition: int, cake: float) -> Did:
+        late = place == 0 if cake else repetition == 1 + place
+        return Did(20.0, delay_s=(0.5 if late else 0.02) + 0.001 * repetition)
+
+    _, said = first(build(tmp_path, often))
+    assert said.startswith("Take CAKE: 1 of 2 flows keep the deadline of 100 ms"), said
+    assert "cannot be told" not in said

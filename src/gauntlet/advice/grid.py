@@ -48,6 +48,11 @@ class Sampled(Protocol):
     def completed(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int]:
         """How many flows did what they were to do, and of how many."""
 
+    def kept(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int] | None:
+        """How many flows kept what is asked of each of them, and of how many; None where the need is not
+        what was asked of flows.
+        """
+
     def variants(self, need: Need) -> Mapping["Variant", Need]:
         """The need under all else that was measured besides delay and loss, with the delays and losses that
         go with it; its own first.
@@ -129,14 +134,29 @@ class Grid:
         """The cells that the answer rests on."""
         return tuple(it for it in self.cells if it.own)
 
+    @property
+    def by_flows(self) -> bool:
+        """Whether flows decide, each of which has to keep what is asked of it."""
+        return any(it.kept for cell in self.cells for each in cell.candidates for it in each.standings)
+
     def overall(self) -> tuple[Candidate, ...]:
-        """Every transport by its worst cell of those that the answer rests on, best first."""
+        """Every transport by its worst cell of those that the answer rests on, best first; where flows decide
+        those before the others that serve under more conditions, then those of which more flows do.
+        """
         worst: dict[str, Candidate] = {}
         for cell in self.own:
             for it in cell.candidates:
                 if it.protocol not in worst or _order(worst[it.protocol]) < _order(it):
                     worst[it.protocol] = it
-        return tuple(sorted(worst.values(), key=_order))
+        return tuple(sorted(worst.values(), key=lambda it: (*self._unkept(it.protocol), *_order(it))))
+
+    def _unkept(self, protocol: str) -> tuple[int, float]:
+        """Under how many conditions not all flows of a transport keep what is asked of them, and the shares
+        that do not, summed up; zeros where nothing is asked of flows.
+        """
+        those = [it for cell in self.own for it in cell.candidates if it.protocol == protocol]
+        shares = [max(each.unkept for each in it.standings) for it in those]
+        return sum(share > 0 for share in shares), sum(shares)
 
     def where(self, candidate: Candidate) -> Cell:
         """The cell that a candidate of `overall` is of."""
@@ -221,6 +241,7 @@ def _standings(
                 beyond=None if mine is None else _beyond(need, kpi, mine, known[best], own_s),
                 completed=results.completed(need, protocol, condition),
                 tail=results.tail(need, protocol, condition, deadline_s),
+                kept=results.kept(need, protocol, condition),
             )
         )
     return found
@@ -261,7 +282,7 @@ def _beyond(need: Need, kpi: Kpi, mine: Sample, best: Sample, own_s: float) -> M
 
 
 def _severity(standing: Standing) -> tuple[Any, ...]:
-    return (standing.grade.rank, standing.times)
+    return (standing.grade.rank, standing.unkept, standing.times)
 
 
 def _order(candidate: Candidate) -> tuple[Any, ...]:

@@ -40,6 +40,10 @@ class Readings(ABC):
     def variants(self, need: Need) -> Mapping[Variant, Need]:
         """See `Sampled`."""
 
+    def kept(self, need: Need, protocol: str, condition: Condition) -> tuple[int, int] | None:
+        """See `Sampled`. Nothing was asked of flows."""
+        return None
+
     def sample(self, need: Need, protocol: str, condition: Condition) -> Sample | None:
         """See `Sampled`. Where no flow at all did what it was to do, there are but limits: as good as
         nothing.

@@ -22,6 +22,7 @@ MOST = 4
 _CSS = {
     Grade.SERVES: "good",
     Grade.NARROWLY: "good",
+    Grade.IN_PART: "near",
     Grade.NEAR_MISS: "near",
     Grade.UNSURE: "near",
 }
@@ -42,6 +43,7 @@ def shown(advice: Advice) -> dict[str, Any]:
         "classes": [_class(*it) for it in measured],
         "missing": missing,
         "silent": advice.silent,
+        "above": advice.above,
         "sources": [
             (grid.service.name, need.words, need.source or f"assumed, {need.assumed}")
             for grid, _, _ in measured
@@ -49,11 +51,14 @@ def shown(advice: Advice) -> dict[str, Any]:
             if need.source or need.assumed
         ],
         "whose": advice.whose,
-        "rule": words.BEST_RULE,
+        "order": words.order(grid for grid, _, _ in measured),
         "unclassed": advice.unclassed,
         "rules": words.rules(grid for grid, _, _ in measured),
         "by": next((it.by for it in advice.classes if it.by), ""),
-        "legend": [(words.MARKS[grade], said, _css(grade)) for grade, said in words.LEGEND],
+        "legend": [
+            (words.MARKS[grade], said, _css(grade))
+            for grade, said in words.legend(grid for grid, _, _ in measured)
+        ],
         "settings": [
             {
                 "title": title,
@@ -142,7 +147,7 @@ def _cell(cell: Cell | None, named: str, visible: int) -> dict[str, Any] | None:
     if cell is None:
         return None
     serving = [it for it in cell.candidates if it.grade.serving]
-    near = [it for it in cell.candidates if it.grade == Grade.NEAR_MISS]
+    near = [it for it in cell.candidates if it.grade in (Grade.IN_PART, Grade.NEAR_MISS)]
     best = [*serving[:visible], *near[: max(visible - len(serving), 0)]] or list(cell.candidates[:1])
     first = [it for it in cell.candidates if it in best or it.protocol == named]
     rest = [it for it in cell.candidates if it not in first]
@@ -160,6 +165,7 @@ def _rest(rest: Sequence[Candidate]) -> str:
     """What is behind the fold: 2 more serve, 1 near miss, 3 fail."""
     counts = [
         (sum(it.grade.serving for it in rest), "more serves", "more serve"),
+        (sum(it.grade == Grade.IN_PART for it in rest), "kept in part", "kept in part"),
         (sum(it.grade == Grade.NEAR_MISS for it in rest), "near miss", "near misses"),
         (sum(it.grade in (Grade.UNSURE, Grade.FAILS) for it in rest), "fails", "fail"),
         (sum(it.grade == Grade.TENFOLD for it in rest), "fails tenfold", "fail tenfold"),

@@ -26,6 +26,8 @@ class Grade(StrEnum):
     """The whole 95 % interval keeps the limit."""
     NARROWLY = "serves by the mean"
     """The mean keeps the limit; its interval reaches beyond it, or there is none."""
+    IN_PART = "kept in part"
+    """Of what is asked of flows: some of them kept it, not all."""
     NEAR_MISS = "near miss"
     """The mean is beyond the limit by a tenth of it at most."""
     UNSURE = "misses by the mean"
@@ -43,7 +45,7 @@ class Grade(StrEnum):
 
     @property
     def serving(self) -> bool:
-        """Whether the mean keeps the limit."""
+        """Whether the limit is kept: by the mean, and what is asked of flows by each of them."""
         return self in (Grade.SERVES, Grade.NARROWLY)
 
 
@@ -86,6 +88,13 @@ class Standing:
     """Whether the grade is that of the share of messages that were late or lost: the value keeps its limit,
     and the share has the worse grade.
     """
+    kept: tuple[int, int] | None = None
+    """Of what is asked of flows: how many kept it, and of how many; they decide. None elsewhere."""
+
+    @property
+    def unkept(self) -> float:
+        """The share of the flows that did not keep what is asked of them; 0 where nothing is."""
+        return 0.0 if self.kept is None else 1 - self.kept[0] / self.kept[1]
 
     @property
     def margin(self) -> float:
@@ -127,19 +136,24 @@ def stands(
     beyond: Mean | None = None,
     completed: tuple[int, int] = (0, 0),
     tail: Tail | None = None,
+    kept: tuple[int, int] | None = None,
 ) -> Standing:
     """Hold a mean against a limit; None: in some repetition nothing came to be.
 
     `beyond` is by how much the limit is exceeded (in the KPI's unit, below 0 when it is kept), with its
     interval; of a limit against the best it is paired by repetition. Where the mean keeps its limit, the
     share of messages that were late or lost is held likewise against what the need lets be
-    (`gauntlet.advice.lateness`), and the worse grade counts.
+    (`gauntlet.advice.lateness`), and the worse grade counts. With `kept`, as of `Standing`, the flows decide,
+    and where none kept what is asked of it the mean says by how much.
     """
     times = _times(kpi, math.nan if mean is None else mean.value, limit)
     if mean is None or (kpi.higher_is_better and mean.value == 0):
-        return Standing(protocol, need, kpi, Grade.NOTHING, mean, limit, times, completed, tail)
-    grade = _grade(mean, times, beyond)
+        grade, beyond = Grade.NOTHING, None
+    else:
+        grade = _grade(mean, times, beyond)
     found = Standing(protocol, need, kpi, grade, mean, limit, times, completed, tail, beyond)
+    if kept is not None:
+        return replace(found, grade=_by_flows(grade, kept), kept=kept)
     allowed, missed = lateness.may_miss(need), found.missed
     if not grade.serving or allowed is None or missed is None:
         return found
@@ -148,6 +162,17 @@ def stands(
     if by_missed.rank <= grade.rank:
         return found
     return replace(found, grade=by_missed, times=of_missed, by_missed=True)
+
+
+def _by_flows(by_mean: Grade, kept: tuple[int, int]) -> Grade:
+    """The rule of what is asked of flows: each of them has to keep it, in every repetition."""
+    did, judged = kept
+    if did:
+        return Grade.SERVES if did == judged else Grade.IN_PART
+    if by_mean == Grade.UNSURE:
+        return Grade.FAILS
+    # A mean within the limit that no flow kept is one of flows that failed.
+    return Grade.NOTHING if by_mean.serving else by_mean
 
 
 def less(mean: Mean, by: float) -> Mean:

@@ -17,7 +17,7 @@ from gauntlet.metrics.numbers import listed
 
 def uses(advice: Advice) -> RenderableType | None:
     """What to use for each class, and what settings change; None when there is nothing to say of either."""
-    if not advice.classes and not advice.settings and not advice.silent:
+    if not any((advice.classes, advice.settings, advice.silent, advice.above)):
         return None
     shown = Table.grid(padding=(0, 2, 0, 0))
     shown.add_column(style="bold", max_width=22)
@@ -27,6 +27,8 @@ def uses(advice: Advice) -> RenderableType | None:
         if grid.service.whose:
             told.append(f"\nAsked: {words.bounds(grid)}.", style="dim")
         shown.add_row(Text(grid.service.name), told)
+    if advice.above:
+        shown.add_row(Text("[load]"), Text(advice.above))
     for sentence in advice.silent:
         shown.add_row(Text("No advice"), Text(sentence))
     for title, those in sentences(advice.settings):
@@ -74,8 +76,7 @@ def _heading(cell: Cell, *, queues: bool) -> str:
 
 def legend(grids: Sequence[Grid]) -> RenderableType:
     """What the signs of these classes mean, a line each, and how their numbers are to be read."""
-    there = {it.grade for grid in grids for cell in grid.cells for it in cell.candidates}
-    signs = [(words.MARKS[grade], said) for grade, said in words.LEGEND if grade in there]
+    signs = [(words.MARKS[grade], said) for grade, said in words.legend(grids)]
     rules = [words.CONDITION_RULE, *words.rules(grids)]
     return Group(
         *(_marked(mark, Text(f"{said}.", style="dim")) for mark, said in signs),

@@ -39,6 +39,8 @@ class Advice:
     """Why nothing is advised, a sentence for each thing that was played and has no class."""
     whose: str = ""
     """Whose classes these are, for people; empty for a study's, whose grids say it."""
+    above: str = ""
+    """What has its answer elsewhere, for people; empty where nothing has."""
     unvaried: tuple[str, ...] = ()
     """Settings of which these results say nothing, where that is to be told."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +127,8 @@ def _standing(standing: Standing) -> dict[str, Any]:
         **_interval("paired_margin", standing.paired),
         "times": _finite(standing.times),
         "grade": str(standing.grade),
-        "decided_by": "missed" if standing.by_missed else "value",
+        "decided_by": "missed" if standing.by_missed else "flows" if standing.kept else "value",
+        **dict(zip(("kept", "judged"), standing.kept or (None, None), strict=True)),
         **{f"p{100 * level:g}_s".replace(".", "_"): _value(mean) for level, mean in known.items()},
         **_interval("missed", standing.missed),
         **dict(zip(("missed_least", "missed_most"), standing.missed_between or (None, None), strict=True)),

@@ -15,6 +15,7 @@ from gauntlet.metrics.numbers import counted, listed, number
 MARKS = {
     Grade.SERVES: "✓",
     Grade.NARROWLY: "(✓)",
+    Grade.IN_PART: "(◐)",
     Grade.NEAR_MISS: "◐",
     Grade.UNSURE: "(✗)",
     Grade.FAILS: "✗",
@@ -35,12 +36,23 @@ BEST_RULE = (
 )
 """How transports are ordered and called, in sentences as in cells."""
 
+SURE_RULE = "✓ by the whole 95 % interval, (✓) by the mean only."
+"""What the signs of those that serve say."""
+
+FLOWS_RULE = (
+    "What is asked of a flow is served (✓) where every flow of every repetition kept it; a mean within the "
+    "limit does not do. Best first, by the number of conditions under which it is served, then by the number "
+    "of flows that kept it."
+)
+"""How transports are ordered and called where flows decide."""
+
 NAMED = 2
 """Transports that a sentence names after the first; of more the cells tell."""
 
 LEGEND = (
     (Grade.SERVES, "serves, the whole 95 % interval"),
     (Grade.NARROWLY, "serves by its mean, the interval reaches beyond the need or there is none"),
+    (Grade.IN_PART, "kept by some flows, not by all"),
     (
         Grade.NEAR_MISS,
         f"near miss: at most {NEAR:g} × the limit, or {100 / NEAR:.0f} % of it where more is better",
@@ -83,10 +95,24 @@ def rules(grids: Iterable[Grid]) -> list[str]:
     those = [it for grid in grids for cell in grid.cells for each in cell.candidates for it in each.standings]
     asked = (
         (TAIL_RULE, any(it.tail is not None and it.tail.quantiles_s for it in those)),
-        (LATE_RULE, any(it.missed is not None for it in those)),
+        (LATE_RULE, any(it.missed is not None and it.kept is None for it in those)),
         (PAIRED_RULE, any(it.paired is not None for it in those)),
     )
     return [rule for rule, applies in asked if applies]
+
+
+def order(grids: Iterable[Grid]) -> list[str]:
+    """How the transports of these classes are ordered and called, and what their signs say, by classes whose
+    flows decide and by others.
+    """
+    decide = {grid.by_flows for grid in grids}
+    return [f"{BEST_RULE} {SURE_RULE}"] * (False in decide) + [FLOWS_RULE] * (True in decide)
+
+
+def legend(grids: Iterable[Grid]) -> list[tuple[Grade, str]]:
+    """The grades that these classes have, in words."""
+    there = {it.grade for grid in grids for cell in grid.cells for it in cell.candidates}
+    return [(grade, said) for grade, said in LEGEND if grade in there]
 
 
 def label(protocol: str) -> str:
@@ -119,6 +145,9 @@ def distance(standing: Standing) -> str:
         return "not everything arrives"
     if standing.grade == Grade.UNMEASURED:
         return "not measured"
+    if standing.grade == Grade.IN_PART and standing.kept is not None:
+        did, judged = standing.kept
+        return f"kept by {did} of {counted(judged, 'flow')}"
     best = standing.need.of_best
     more = standing.kpi.higher_is_better
     beyond = _off(standing.times, "the limit", more=more) if standing.times > 1 else ""
@@ -149,7 +178,7 @@ def _off(times: float, what: str, *, more: bool) -> str:
 def value(standing: Standing) -> str:
     """What was measured: "83.1 ms [79.0 to 88.2]", without the interval when there is none."""
     if standing.mean is None:
-        return "not everything arrived" if standing.grade == Grade.NOTHING else "not measured"
+        return "not measured" if standing.grade == Grade.UNMEASURED else "not everything arrived"
     return _in_unit(standing.mean, standing.kpi)
 
 
@@ -260,8 +289,24 @@ def answer(grid: Grid) -> str:
     if all(it.grade in (Grade.NOTHING, Grade.UNMEASURED) for cell in grid.own for it in cell.candidates):
         where = "under any condition" if len(grid.own) > 1 else _under(grid)
         return f"None serves it {where}: with none does everything arrive."
+    if len(overall) == 1 and any(cell.serving for cell in grid.own):
+        return _of_one(grid)
     told = f"None serves it {_under(grid)}; nearest is {label(nearest.protocol)} ({_worst(grid, nearest)})."
     return told + _partly(grid)
+
+
+def _of_one(grid: Grid) -> str:
+    """Where the only transport serves and where not: UDP serves it at queue CAKE, not at queue FIFO of 512 kB
+    (4.95 × the limit: one-way delay).
+    """
+    (worst_,) = grid.overall()
+    several = len({cell.queue for cell in grid.own}) > 1
+    serving = [condition(it, queue=several) for it in grid.own if it.serving]
+    failing = [condition(it, queue=several) for it in grid.own if it.judged and not it.serving]
+    if max(len(serving), len(failing)) > NAMED or not failing:
+        return f"{_partly(grid).strip()[:-1]}; where it does worst: {_worst(grid, worst_)}."
+    apart = "" if len(failing) > 1 else f" ({distance(worst_.deciding)}: {_measured(worst_.deciding)})"
+    return f"{label(worst_.protocol)} serves it at {listed(serving)}, not at {listed(failing)}{apart}."
 
 
 def _under(grid: Grid) -> str:

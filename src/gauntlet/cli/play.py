@@ -166,7 +166,10 @@ def _played(
 
 
 def _announce(experiment: "Experiment", specs: Sequence["RunSpec"], *, first: bool) -> None:
-    """Say what a round plays; before the `first` also which flows are held to a time."""
+    """Say what a round plays; before the `first` also which flows are held to a time, and what in the
+    background varies.
+    """
+    from gauntlet.experiment.beside import varying_beside
     from gauntlet.experiment.flows import held_times
 
     shown = console(stderr=True)
@@ -174,6 +177,8 @@ def _announce(experiment: "Experiment", specs: Sequence["RunSpec"], *, first: bo
     if first:
         for held in held_times((flow for spec in specs for flow in spec.flows), experiment.known):
             shown.print(held, soft_wrap=True, markup=False)
+        for beside in varying_beside([vars(flow) for flow in spec.flows] for spec in specs):
+            shown.print(beside, style="yellow", soft_wrap=True, markup=False)
 
 
 def _announcement(experiment: "Experiment", specs: Sequence["RunSpec"]) -> str:

@@ -43,6 +43,11 @@ class Judge(Strict):
     def _in_base_units(cls, given: Any) -> Any:
         if not isinstance(given, dict) or not isinstance(given.get("kpi"), str):
             return given
+        level = given.get("quantile")
+        if isinstance(level, int | float) and 1 < level < 100:
+            raise ValueError(
+                f"quantile: {level:g} is above 1; for {level:g} % of the messages write {level / 100:g}."
+            )
         try:
             read = {key: _bound(given["kpi"], key, given[key]) for key in _BOUNDS if key in given}
         except UserError as error:
@@ -65,5 +70,9 @@ def _bound(kpi: str, key: str, written: object) -> float:
     if read is not None:
         return read(written, key)
     if isinstance(written, bool) or not isinstance(written, int | float):
-        raise UserError(f"{key}: {written!r} is not a number, and {kpi} has no unit.")
+        raise UserError(
+            f"{key}: {written!r} is not a number, and a KPI called '{kpi}' has no unit. Those in _s have a "
+            "time, in _bps a rate, in _ratio and _utilisation a share: message_delay_s, delay_s, "
+            "throughput_bps, message_loss_ratio, capacity_utilisation."
+        )
     return float(written)

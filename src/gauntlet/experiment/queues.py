@@ -159,11 +159,19 @@ def amount(written: str) -> tuple[float, Unit]:
             number, unit = units.time_s(written), "s"
     except UserError:
         raise ValueError(
-            f"{written!r} is no limit of a queue; write '512kB', '1000 packets', '100ms' or '1 BDP'."
+            f"{written!r} is no limit of a queue; write '512kB', '1000 packets', '100ms' or '1 BDP'"
+            f"{_discipline(written)}."
         ) from None
     if number <= 0:
         raise ValueError(f"the limit {written!r} lets nothing through; give one above 0.")
     return number, unit
+
+
+def _discipline(written: str) -> str:
+    """How the discipline is written that somebody names in the place of a limit; empty where it is none."""
+    name = re.sub(r"[\s_-]", "", written.lower())
+    kind = {"droptail": "bfifo", "fifo": "bfifo", **{it.replace("_", ""): it for it in KINDS}}.get(name)
+    return "" if kind is None else f', and the discipline as {{ kind = "{kind}" }}'
 
 
 def read(written: object) -> int | QueueSection:

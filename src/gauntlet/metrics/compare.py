@@ -31,6 +31,11 @@ EXACT_UP_TO = 12
 
 _SEED = 20261121
 
+_UNSEEN = 5e-4
+"""Where nothing was drawn, a difference below this share of the best mean is none: three digits do not show
+it, and it is that of a timer's tick.
+"""
+
 _ROUNDING = 1e-9
 """The pattern of the data itself must count as "at least as far" despite rounding."""
 
@@ -148,7 +153,8 @@ def against_best(
         worse, ahead, testable = p_value < alpha, name != best and beaten(best, name) < alpha, enough
         if name in deterministic and best in deterministic:
             lead = sign * (means[name] - means[best])
-            worse, ahead, testable = lead < 0, lead > 0, True
+            seen = abs(lead) > _UNSEEN * abs(means[best])
+            worse, ahead, testable = lead < 0 and seen, lead > 0 and seen, True
         difference = None if name == best else _difference(given[name], given[best])
         equal = False
         as_many = completed is None or completed.get(name, 1.0) == completed.get(best, 1.0)

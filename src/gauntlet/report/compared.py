@@ -23,8 +23,9 @@ from gauntlet.metrics.numbers import counted, listed, number
 from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted, scores
 from gauntlet.metrics.ratios import ratio
 from gauntlet.metrics.registry import registry
-from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import NOT_CONDITIONS
+from gauntlet.report.rows import Row
 
 Place = tuple[str, str, tuple[tuple[str, Any], ...]]
 """Subject, protocol of the first results, conditions: what a line is of."""

@@ -5,7 +5,7 @@ stand against each other in each cell.
 import itertools
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from operator import itemgetter
@@ -20,7 +20,7 @@ from gauntlet.experiment.axes import axes
 from gauntlet.experiment.threats import APP
 from gauntlet.figures.style import OF_SUBJECT, Style, called, styles
 from gauntlet.metrics.asked import Asked
-from gauntlet.metrics.compare import Standing, against_best
+from gauntlet.metrics.compare import Standing, against_best, tellable, too_few
 from gauntlet.metrics.flow import UNSUPPORTED
 from gauntlet.metrics.flow_rows import JUDGED_BY, TRANSFERS, completed
 from gauntlet.metrics.intervals import Mean, the_same, typical_mean
@@ -30,12 +30,13 @@ from gauntlet.metrics.observation import (
     State,
     averaged,
     common_limit,
-    observed,
     restricted,
 )
 from gauntlet.metrics.registry import registry
 from gauntlet.report.channel import Channel, channel_of
 from gauntlet.report.factors import NOT_CONDITIONS, Condition, Factor, factors_of
+from gauntlet.report.kept import keeps
+from gauntlet.report.rows import Row
 from gauntlet.report.samples import Samples
 from gauntlet.report.subjects import is_greedy, slug, subjects_of
 from gauntlet.results.reader import Results
@@ -54,49 +55,6 @@ KPI_ORDER = (
 """The order in which KPIs are shown; others follow by name."""
 
 MADE_OF_THE_LINE = ("capacity_utilisation", "throughput_bps")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One flow of one run."""
-
-    run: str
-    flow: int
-    protocol: str
-    condition: Condition
-    repetition: int
-    ok: bool
-    trusted: bool
-    reason: str | None
-    kpis: Mapping[str, float | None]
-    subject: str = ""
-    """What it is one of (`gauntlet.report.subjects`)."""
-    app: str = ""
-    greedy: bool = False
-    """Whether it sends all it can."""
-    upward: bool = False
-    """Whether its bytes go from the train to the ground."""
-    completed: bool = True
-    """Whether it did what it was to do."""
-    supported: bool = True
-    """Whether its programs could carry it at all."""
-    given_s: float | None = None
-    """How long it had for it."""
-    received_bytes: int = 0
-    start_s: float | None = None
-    """Where on the line its run began; None where there is no line."""
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    """What it was to do, as its run's specification has it."""
-    channel: Channel = field(default_factory=Channel)
-    """What it rode."""
-    observed_until_s: float | None = None
-
-    def observed(self, kpi: Kpi) -> Observation | None:
-        """What it says of a KPI; None where the KPI does not apply to it."""
-        if not self.supported:
-            return None
-        value = self.kpis.get(kpi.name)
-        return observed(kpi, value, completed=self.completed, given_s=self.given_s)
 
 
 @dataclass(frozen=True)
@@ -322,6 +280,19 @@ class Evaluation:
         return sorted({row.repetition for row in self.rows})
 
     @cached_property
+    def all_alike(self) -> bool:
+        """Whether every repetition is the same one everywhere: then differences are none of chance."""
+        return all(self.deterministic(style.key, it) for style in self.styles for it in self.conditions)
+
+    @property
+    def too_few(self) -> str:
+        """That so few repetitions tell nothing from chance; empty where there are enough, where nothing was
+        drawn, and of safety, whose verdicts count trials.
+        """
+        count = len(self.repetitions)
+        return "" if tellable(count, alike=self.all_alike) or self.of_safety else too_few(count)
+
+    @cached_property
     def kpis(self) -> list[Kpi]:
         """The KPIs that have a value in some run, in the order shown."""
         present = {name for row in self.rows for name, value in row.kpis.items() if value is not None}
@@ -458,6 +429,26 @@ class Evaluation:
                 found.setdefault(row.run, []).append(row.flow)
         return found
 
+    @_kept
+    def kept(self, protocol: str, condition: Condition) -> tuple[int, int]:
+        """How many of the flows of trusted runs kept what is asked of them, and how many could; zeros where
+        nothing is asked.
+        """
+        if self.asked is None:
+            return 0, 0
+        told = [keeps(self.asked, row, self.samples) for row in self.trusted_rows(protocol, condition)]
+        return sum(it is True for it in told), sum(it is not None for it in told)
+
+    def _done_shares(self, kpi: Kpi, condition: Condition) -> dict[str, float]:
+        """The share of each protocol's flows that did what they were to do; for the KPI that is asked that
+        kept it, where any did: whoever keeps it less often is not the best, whatever its mean.
+        """
+        counts = {style.key: self.done(style.key, condition) for style in self.styles}
+        if self.asked is not None and kpi.name == self.asked.column:
+            kept = {style.key: self.kept(style.key, condition) for style in self.styles}
+            counts = kept if any(count for count, _ in kept.values()) else counts
+        return {name: count / of if of else 0.0 for name, (count, of) in counts.items()}
+
     def trusted_rows(self, protocol: str, condition: Condition) -> list[Row]:
         """The flows of a protocol under a condition, of trusted runs, as far as they could be carried."""
         return [row for row in self._at.get((protocol, condition), ()) if row.trusted and row.supported]
@@ -471,7 +462,7 @@ class Evaluation:
         standings = against_best(
             {key: trusted[key] for key in self.ranked},
             kpi.higher_is_better,
-            completed={name: count / of if of else 0.0 for name, (count, of) in done.items()},
+            completed=self._done_shares(kpi, condition),
             deterministic=repeated,
             matters=self.matters,
         )
@@ -565,7 +556,7 @@ _ROWS_AT_A_TIME = 4096
 
 
 def _rows(results: Results, specs: Mapping[str, Mapping[str, Any]], varied: list[Factor]) -> list[Row]:
-    subjects = subjects_of(list(specs.values()))
+    subjects, constant = subjects_of(list(specs.values())), _constant(specs.values())
     table, runs = results.table("flows"), results.table("runs")
     kpis = [name for name, kpi in registry().items() if kpi.of_flow and _told(table, name)]
     kpis_of_run = [name for name, kpi in registry().items() if kpi.of_flows and _told(runs, name)]
@@ -581,6 +572,7 @@ def _rows(results: Results, specs: Mapping[str, Mapping[str, Any]], varied: list
     for run in _each(runs.select(["run", "outcome", "trusted", "reason", *kpis_of_run])):
         spec = specs[run["run"]]
         factors, planned = spec["factors"], spec["flows"]
+        numbered = [{**flow, "flow": place} for place, flow in enumerate(planned)]
         flows: list[dict[str, Any]] = []
         if upcoming is not None and upcoming[0] == run["run"]:
             flows, upcoming = upcoming[1], next(flows_of_run, None)
@@ -589,9 +581,8 @@ def _rows(results: Results, specs: Mapping[str, Mapping[str, Any]], varied: list
         for flow in flows or [{"flow": place, "protocol": None} for place in range(max(len(planned), 1))]:
             asked = planned[flow["flow"]] if flow["flow"] < len(planned) else {}
             subject = subjects.get(flow["flow"], "")
-            series = _protocol_of(
-                {**flow, "protocol": flow["protocol"] or asked.get("protocol")}, flows or planned, factors
-            )
+            own = {**flow, "protocol": flow["protocol"] or asked.get("protocol")}
+            series = _protocol_of(own, flows or numbered, factors, constant)
             rows.append(
                 Row(
                     run=run["run"],
@@ -638,9 +629,27 @@ def _by_run(table: pa.Table) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def _protocol_of(
-    flow: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], factors: Mapping[str, Any]
+    flow: Mapping[str, Any],
+    flows: Sequence[Mapping[str, Any]],
+    factors: Mapping[str, Any],
+    constant: Collection[int],
 ) -> str:
-    """The series a flow belongs to: its protocol; beside flows of other protocols those are named too."""
+    """The series a flow belongs to: its protocol; beside flows of other protocols those are named too, but
+    not those at the places that are `constant`.
+    """
     own = str(flow["protocol"] or factors.get("protocol") or flow.get("stack") or "flow")
-    others = sorted({str(other["protocol"]) for other in flows if other["protocol"] not in (None, own)})
+    beside = (str(it["protocol"]) for it in flows if it["protocol"] and it.get("flow") not in constant)
+    others = sorted(set(beside) - {own})
     return f"{own} beside {' and '.join(others)}" if others else own
+
+
+def _constant(specs: Iterable[Mapping[str, Any]]) -> frozenset[int]:
+    """The places of flows in the background that have one protocol in all runs: they stand beside everything
+    and tell no two series apart.
+    """
+    found: dict[int, set[str | None]] = {}
+    for spec in specs:
+        for place, flow in enumerate(spec["flows"]):
+            known = flow.get("protocol") if flow.get("background") else None
+            found.setdefault(place, set()).add(known)
+    return frozenset(place for place, those in found.items() if len(those) == 1 and None not in those)

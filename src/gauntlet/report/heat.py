@@ -18,7 +18,7 @@ def heat_table(evaluation: Evaluation, kpi: Kpi) -> HeatTable:
             "ranked": style.key in evaluation.ranked,
             "condition": place,
         }
-        | _cell(kpi, row[style.key])
+        | _cell(kpi, row[style.key], compared=len(evaluation.ranked) > 1)
         for style in evaluation.styles
         for place, row in enumerate(cells)
     ]
@@ -34,8 +34,8 @@ def heat_table(evaluation: Evaluation, kpi: Kpi) -> HeatTable:
     )
 
 
-def _cell(kpi: Kpi, cell: Cell) -> dict[str, Any]:
-    """A cell as a row of the tidy table."""
+def _cell(kpi: Kpi, cell: Cell, *, compared: bool) -> dict[str, Any]:
+    """A cell as a row of the tidy table; `compared`: with others, for alone nothing is the best."""
     flags = []
     if cell.untrusted_runs:
         flags.append(f"{cell.untrusted_runs} not trusted")
@@ -59,7 +59,7 @@ def _cell(kpi: Kpi, cell: Cell) -> dict[str, Any]:
             "flag": ", ".join(flags),
             "repetitions": cell.repetitions,
         }
-    mark = cell.standing.word if cell.trusted and cell.standing is not None else ""
+    mark = cell.standing.word if cell.trusted and cell.standing is not None and compared else ""
     note = f"n = {counted(cell.repetitions, 'repetition')}"
     if cell.deterministic:
         note += f": deterministic, {len(cell.observations)} repetitions were the same"

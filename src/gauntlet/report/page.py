@@ -14,7 +14,7 @@ from gauntlet.figures.look import INK
 from gauntlet.figures.look import PALETTE as OF_LOAD
 from gauntlet.figures.map import COLOURS as OF_MAP
 from gauntlet.figures.network import COLOURS as OF_NETWORK
-from gauntlet.figures.style import OF_SUBJECT, on_dark
+from gauntlet.figures.style import on_dark
 from gauntlet.metrics.compare import tellable, too_few
 from gauntlet.metrics.numbers import counted, number
 from gauntlet.report import own_network
@@ -177,7 +177,9 @@ def _protocol_css(evaluation: Evaluation, figures: Figures) -> str:
 def _subtitle(evaluation: Evaluation) -> str:
     scenario = evaluation.results.scenario or {}
     parts = [str(scenario["title"])] if scenario.get("title") else []
-    protocols = {style.key.rpartition(OF_SUBJECT)[2].split(" ")[0] for style in evaluation.styles}
+    # Those of the matrix: what a flow names for itself is the same in all runs.
+    entries = {str(run.spec.get("factors", {}).get("protocol", "")) for run in evaluation.results.runs()}
+    protocols = {protocol for entry in entries for protocol in entry.split("+")}
     parts.append(counted(len(protocols), "protocol"))
     parts += [
         f"{factor.words} {' / '.join(factor.label(value) for value in factor.values)}"
@@ -214,16 +216,17 @@ def _link_words(evaluation: Evaluation, *, drawn: bool) -> str:
     if drawn:
         return ""
     words = []
+    varied = any(factor.name in ("queue", "queue_bytes") for factor in evaluation.factors)
     for bearer, columns in sorted(scenario.get("bearers", {}).items()):
+        size = units.spaced(units.format_size(columns["queue_limit_bytes"][0]))
+        queue = "" if varied else f", a queue of {size} before the bottleneck"
         words.append(
             f"Bearer {bearer} does not change: {number(columns['rate_up_bps'][0] * 1e-6)} Mbit/s up and "
             f"{number(columns['rate_down_bps'][0] * 1e-6)} Mbit/s down, one-way delay "
             f"{_delay_words(columns['delay_up_s'][0])} up and "
             f"{_delay_words(columns['delay_down_s'][0])} down, "
             f"packet loss {number(columns['loss_up'][0] * 100)} % up and "
-            f"{number(columns['loss_down'][0] * 100)} % down, a queue of "
-            f"{units.spaced(units.format_size(columns['queue_limit_bytes'][0]))} before the bottleneck; "
-            "conditions of the matrix come on top."
+            f"{number(columns['loss_down'][0] * 100)} % down{queue}; conditions of the matrix come on top."
         )
     return " ".join(words)
 

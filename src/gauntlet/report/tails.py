@@ -8,19 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics import tails as levels
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.intervals import Mean, the_same, typical_mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import MISSING, interval_text, mean_text, number
-from gauntlet.metrics.observation import NEVER, Observation, State, averaged, common_limit, restricted
-from gauntlet.metrics.quantity import DISTRIBUTIONS, of_due
-from gauntlet.metrics.steps import Floats
-from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted
+from gauntlet.metrics.quantity import DISTRIBUTIONS
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
+from gauntlet.report.kept import delay, observed
 
 _PACED = frozenset({"cbr", "vbr", "voip", "video"})
 """Applications whose delay is felt, where they do not send all they can."""
@@ -28,7 +26,8 @@ _PACED = frozenset({"cbr", "vbr", "voip", "video"})
 WORDS = (
     "Quantiles of the delay of all messages that were due, as means over repetitions with their 95 % "
     "intervals; a message that never came is later than any other, and a flow that failed has none. "
-    "Worst: the slowest message of all repetitions."
+    "Worst: the slowest message of all repetitions. Of a flow with fewer than 1,000 messages p99.9 is about "
+    "its slowest one, with fewer than 100 p99 is."
 )
 """What the columns mean."""
 
@@ -38,7 +37,9 @@ DASH = (
 )
 """What a dash in them means."""
 
-_Kept = Mapping[tuple[str, int], tuple[Floats, Floats]]
+
+FINISHED = "Finished"
+"""Head of the last column."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,7 @@ def tails(part: Evaluation) -> list[Tail]:
     of = distribution(part)
     if of is None and part.asked is None:
         return []
-    kept = {} if of is None else part.samples.of(of)
-    return [
-        _tail(part, style.key, condition, of, kept) for style in part.styles for condition in part.conditions
-    ]
+    return [_tail(part, style.key, condition, of) for style in part.styles for condition in part.conditions]
 
 
 def distribution(part: Evaluation) -> str | None:
@@ -106,15 +104,14 @@ def distribution(part: Evaluation) -> str | None:
     return "delay_s" if part.apps <= _PACED else None
 
 
-def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None, kept: _Kept) -> Tail:
-    rows = part.trusted_rows(protocol, condition)
+def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None) -> Tail:
     alike = part.deterministic(protocol, condition)
     done, flows = part.done(protocol, condition)
 
     def at(level: float) -> dict[int, Observation]:
-        return _at(level, rows, kept)
+        return {} if of is None else quantiles_of_due(part, protocol, condition, of, level)
 
-    worst = at(levels.TAILS[-1]) if of is not None else {}
+    worst = at(levels.TAILS[-1])
     tail = Tail(
         protocol,
         condition,
@@ -123,56 +120,33 @@ def _tail(part: Evaluation, protocol: str, condition: Condition, of: str | None,
         done,
         flows,
     )
-    return tail if part.asked is None else _judged(tail, part.asked, rows, kept, alike=alike)
+    return tail if part.asked is None else _judged(part, tail, part.asked, alike=alike)
 
 
 def quantiles_of_due(
     part: Evaluation, protocol: str, condition: Condition, of: str, level: float
 ) -> dict[int, Observation]:
     """A quantile of the delays `of` of all messages that were due, by repetition."""
-    return _at(level, part.trusted_rows(protocol, condition), part.samples.of(of))
+    rows = part.trusted_rows(protocol, condition)
+    return _by_repetition((row.repetition, delay(row, level, of, part.samples)) for row in rows)
 
 
-def _at(level: float, rows: Iterable[Row], kept: _Kept) -> dict[int, Observation]:
-    return _by_repetition((row.repetition, _delay(row, level, kept)) for row in rows)
-
-
-def _judged(tail: Tail, asked: Asked, rows: Sequence[Row], kept: _Kept, *, alike: bool) -> Tail:
+def _judged(part: Evaluation, tail: Tail, asked: Asked, *, alike: bool) -> Tail:
     """The same with how it stands to what is asked."""
-    seen = [
-        (row, row.observed(asked.kpi) if asked.level is None else _delay(row, asked.level, kept))
-        for row in rows
-    ]
-    known = [(row, it) for row, it in seen if it is not None]
-    each = _by_repetition((row.repetition, it) for row, it in known)
+    rows = part.trusted_rows(tail.protocol, tail.condition)
+    seen = [(row, observed(asked, row, part.samples)) for row in rows]
+    each = _by_repetition((row.repetition, it) for row, it in seen)
     without = {repetition for repetition, it in each.items() if it.state == State.NEVER}
+    kept, judged = part.kept(tail.protocol, tail.condition)
     return replace(
         tail,
         value=_mean(each, alike=alike),
         least=common_limit(each.values()) is not None,
         each=each,
-        failed=len(without & {row.repetition for row, _ in known if not row.completed}),
-        kept=sum(asked.keeps(it, completed=row.completed) for row, it in known),
-        judged=len(known),
+        failed=len(without & {row.repetition for row, it in seen if it is not None and not row.completed}),
+        kept=kept,
+        judged=judged,
     )
-
-
-def _delay(row: Row, level: float, kept: _Kept) -> Observation | None:
-    """A quantile of a flow's delays; None where they were not recorded."""
-    arrived = 1 - _lost(row)
-    if not row.completed or arrived <= 0:
-        return NEVER
-    known, values = kept.get((row.run, row.flow), (np.empty(0), np.empty(0)))
-    if not values.size or np.isnan(values).any():
-        return None
-    value = of_due(level, known, values, arrived=arrived)
-    return Observation(value) if np.isfinite(value) else NEVER
-
-
-def _lost(row: Row) -> float:
-    """The share of the messages that did not come."""
-    shares = (row.kpis.get("message_failure_ratio"), row.kpis.get("message_loss_ratio"))
-    return next((it for it in shares if it is not None), 0.0)
 
 
 def _by_repetition(seen: Iterable[tuple[int, Observation | None]]) -> dict[int, Observation]:
@@ -218,6 +192,19 @@ class Table:
     """(protocol, condition, cells)."""
     head: str = "Protocol"
     """Of the first column."""
+    asked: str = ""
+    """The percentile that is asked, as its column begins; empty where none is."""
+
+    @property
+    def brief(self) -> list[bool]:
+        """Which columns stand where there is no room for all: not those of percentiles but of the one that is
+        asked, else p99; nor how many finished, where all did.
+        """
+        percentiles = [levels.short(level) for level in levels.TAILS[:-1]]
+        wanted = self.asked if self.asked in percentiles else levels.short(0.99)
+        left = {*percentiles} - {wanted}
+        left |= set() if any(entries[-1].bad for *_, entries in self.rows) else {FINISHED}
+        return [column.split()[0] not in left for column in self.columns]
 
     @property
     def dashes(self) -> bool:
@@ -248,7 +235,7 @@ def _joined(those: Sequence[tuple[Evaluation, Table]]) -> Table:
         for protocol, condition, entries in of.rows
     ]
     (first, found), *_ = those
-    return Table(found.title.removeprefix(first.titled("")), found.columns, rows, "Flow")
+    return Table(found.title.removeprefix(first.titled("")), found.columns, rows, "Flow", found.asked)
 
 
 def table(part: Evaluation) -> Table | None:
@@ -275,7 +262,8 @@ def table(part: Evaluation) -> Table | None:
     ]
     words = ["who keeps it"] * (asked is not None) + ["the slowest messages"] * (delay is not None)
     title = " and ".join(words)
-    return Table(part.titled(f"{title[0].upper()}{title[1:]}"), [*columns, "Finished"], rows)
+    level = "" if asked is None or asked.level is None else levels.short(asked.level)
+    return Table(part.titled(f"{title[0].upper()}{title[1:]}"), [*columns, FINISHED], rows, asked=level)
 
 
 def _delay_kpi(asked: Asked | None, of: str | None) -> Kpi | None:

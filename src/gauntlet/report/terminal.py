@@ -2,6 +2,7 @@
 the slowest messages, then the sentences.
 """
 
+import itertools
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -165,11 +166,12 @@ class _Tails:
     table: TailTable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """With intervals, else without, else a line a row."""
+        """With intervals, else without, else with the percentile that is asked alone, else a block a row."""
         yield Text(self.table.title, style="bold")
         endless = options.update(max_width=_UNLIMITED)
-        for intervals in (True, False):
-            form = self._form(intervals=intervals)
+        every, brief = [True] * len(self.table.columns), self.table.brief
+        for shown, intervals in itertools.product((every, brief), (True, False)):
+            form = self._form(shown, intervals=intervals)
             if console.measure(form, options=endless).maximum <= options.max_width:
                 yield form
                 return
@@ -178,15 +180,14 @@ class _Tails:
             for name, it in zip(self.table.columns, entries, strict=True):
                 yield Text.assemble(f"  {name}: ", _entry(it, interval=True, separator=" "))
 
-    def _form(self, *, intervals: bool) -> Table:
+    def _form(self, shown: Sequence[bool], *, intervals: bool) -> Table:
         several = self.table.several
-        table = _empty("", *[""] * several, *self.table.columns)
+        table = _empty("", *[""] * several, *itertools.compress(self.table.columns, shown))
         if several:
             table.columns[1].justify = "left"
         for protocol, condition, entries in self.table.rows:
-            table.add_row(
-                protocol, *[condition] * several, *(_entry(it, interval=intervals) for it in entries)
-            )
+            told = (_entry(it, interval=intervals) for it in itertools.compress(entries, shown))
+            table.add_row(protocol, *[condition] * several, *told)
         return table
 
 

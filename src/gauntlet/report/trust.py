@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gauntlet.metrics.compare import tellable, too_few
+from gauntlet.experiment.beside import varying_beside
 from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.progress import repetitions_there
 from gauntlet.report.evaluation import Evaluation
@@ -199,6 +199,7 @@ def _instants(evaluation: Evaluation) -> list[tuple[str, list[str]]]:
 def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
     found = [sentence] if (sentence := busy(evaluation)) else []
     found += idle_rules(evaluation)
+    found += varying_beside(run.spec.get("flows", []) for run in evaluation.results.runs())
     if older:
         found.append(
             f"Of {counted(older, 'run')} the certificate is of version 1: it found no fault and does not "
@@ -215,9 +216,9 @@ def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
             "There is one repetition: no interval can be given and no difference can be told from chance. "
             "Use --repetitions to make more."
         )
-    elif not tellable(count) and not evaluation.of_safety and not _all_alike(evaluation):
+    elif few := evaluation.too_few:
         found.append(
-            f"{too_few(count)}. Nothing is called worse or equal, and an interval is the range of what was "
+            f"{few}. Nothing is called worse or equal, and an interval is the range of what was "
             "seen, which holds the true mean with less than 95 %."
         )
     found += [alike] if (alike := _alike(evaluation)) else []
@@ -234,13 +235,6 @@ def _whole(evaluation: Evaluation) -> str:
         return ""
     runs = {row.run: row.repetition for row in evaluation.rows}
     return repetitions_there(Counter(runs.values()), manifest.runs_planned, repetitions)
-
-
-def _all_alike(evaluation: Evaluation) -> bool:
-    """Whether every repetition is the same one everywhere: then differences are none of chance."""
-    return all(
-        evaluation.deterministic(style.key, it) for style in evaluation.styles for it in evaluation.conditions
-    )
 
 
 def _alike(evaluation: Evaluation) -> str:

@@ -27,8 +27,9 @@ from gauntlet.metrics.registry import registry
 from gauntlet.metrics.selected import Selected
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.channel import FACTORS, OF_CONSTANT, Channel, common
-from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
+from gauntlet.report.rows import Row
 from gauntlet.report.samples import Samples
 from gauntlet.report.tails import quantiles_of_due
 from gauntlet.results import layout
@@ -40,6 +41,7 @@ _Places = Mapping[tuple[float | None, float | None, Variant], Condition]
 """Where each condition stands in the grid: channel delay, loss, and all else in which they differ."""
 
 OF_LOAD = "The datagrams of [load] measure the line; they are of no class of service."
+ABOVE = "What was asked of the datagrams of [load] is answered above."
 JUDGE = "the flow's own judge"
 NO_TRUST = "No run can be trusted: see Trust for the reasons."
 
@@ -55,12 +57,14 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
         return Advice((), (), (), (), (NO_TRUST,))
     found: list[Grid] = []
     silent: list[str] = []
+    above = ""
     whose: list[str] = []
     samples = evaluation.samples
     judged = [part for part in evaluation.parts if not part.background]
     if evaluation.has_load:
         services_beside = [part for part in judged if part.apps != {"cbr"}]
-        silent += [OF_LOAD] if len(services_beside) < len(judged) else []
+        above = ABOVE if any(part.asked for part in judged) else ""
+        silent += [OF_LOAD] if len(services_beside) < len(judged) and not above else []
         judged = services_beside
     for part in judged:
         for work, conditions in _works(part).items():
@@ -75,12 +79,14 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
                 if isinstance(bound, str):
                     silent.append(bound)
                     continue
-                measured = _Measured(part, places, samples, of_due=of.by == JUDGE)
+                measured = _Measured(part, places, samples, judge=of.by == JUDGE)
                 found.append(grid(measured, bound, "", every_variant=True))
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in judged for change in within(_Played(part, samples)))
     none = ((),) * len(found)
-    return Advice(tuple(found), settings, none, none, tuple(silent), listed(whose) if whose else "")
+    return Advice(
+        tuple(found), settings, none, none, tuple(silent), listed(whose) if whose else "", above=above
+    )
 
 
 def _known(evaluation: Evaluation, classes: Path | None) -> list[Services]:
@@ -198,8 +204,10 @@ class _Measured(Readings):
     part: Evaluation
     places: _Places
     samples: Samples
-    of_due: bool = False
-    """Whether the quantile that a need asks is one of all messages that were due, as a judge's is."""
+    judge: bool = False
+    """Whether the need is what is asked of these flows themselves: each of them has to keep it, and a
+    quantile is one of all messages that were due.
+    """
 
     def kpi(self, need: Need) -> Kpi:
         """See `Readings`."""
@@ -211,6 +219,13 @@ class _Measured(Readings):
             return self.part.done(self._key(protocol), self._at(need, condition))
         except NotMeasured:
             return 0, 0
+
+    def kept(self, need: Need, protocol: str, condition: Place) -> tuple[int, int] | None:
+        """See `Readings`."""
+        if not self.judge:
+            return None
+        kept, judged = self.part.kept(self._key(protocol), self._at(need, condition))
+        return (kept, judged) if judged else None
 
     def variants(self, need: Need) -> Mapping[Variant, Need]:
         """See `Readings`: each is named in `where`, and has the delays and losses that go with it: where
@@ -237,7 +252,7 @@ class _Measured(Readings):
         if need.above_channel and condition[0] is None:
             raise NotMeasured("The channel's own delay is no single number, so it cannot be taken off.")
         place, key = self._at(need, condition), self._key(protocol)
-        if self.of_due and of == Quantity(need.kpi, need.quantile) and of.quantile is not None:
+        if self.judge and of == Quantity(need.kpi, need.quantile) and of.quantile is not None:
             each = quantiles_of_due(self.part, key, place, of.kpi, of.quantile)
             return _as_selected(self.part, key, place, each, common_limit(each.values()))
         return _selected(self.part, key, place, of, self.samples)
@@ -342,6 +357,8 @@ class _Played:
 
     def judged_by(self) -> Sequence[Kpi]:
         """See `Played`."""
+        if self.part.asked is not None:
+            return [] if self.part.main_kpi is None else [self.part.main_kpi]
         named = {JUDGED_BY.get(app) for app in self.part.apps}
         if len(named) != 1:
             return []

@@ -35,10 +35,18 @@ def opening(evaluation: Evaluation, threats: Threats | None) -> list[Sentence]:
     flows over one protocol what was measured. `threats` are the verdicts on flows of safety.
     """
     if found := asked(evaluation):
-        return [*choice(evaluation), *found]
+        return _sure(evaluation, [*choice(evaluation), *found])
     if threats is not None and threats.overview:
         return [Sentence("What came of the threats?", threats.overview), BY_VERDICTS]
-    return _gathered(evaluation, lambda part: _of_part(part)[:1])
+    return _sure(evaluation, _gathered(evaluation, lambda part: _of_part(part)[:1]))
+
+
+def _sure(evaluation: Evaluation, found: list[Sentence]) -> list[Sentence]:
+    """With what so few repetitions are worth behind the first sentence, where none says it."""
+    few = evaluation.too_few if _concludes(evaluation) else ""
+    if not few or any(few in it.text for it in found):
+        return found
+    return [*found[:1], Sentence("How sure is that?", f"{few}."), *found[1:]]
 
 
 def further(evaluation: Evaluation) -> list[Sentence]:
@@ -49,9 +57,15 @@ def further(evaluation: Evaluation) -> list[Sentence]:
 
 
 def _besides(part: Evaluation) -> list[Sentence]:
-    """Of one protocol the answer to what was asked has said how it does."""
-    found = _of_part(part)
-    return found[1:] if part.asked and len(part.styles) == 1 else found
+    """What the answer to what was asked has not said. Who has the best mean is told only where all keep what
+    is asked alike: two rankings by two rules would be two answers.
+    """
+    return _of_part(part, compared=part.asked is None or (len(part.styles) > 1 and _alike(part)))
+
+
+def _alike(part: Evaluation) -> bool:
+    """Whether flows over all protocols keep what is asked of them as often, under each condition."""
+    return all(len({part.kept(style.key, it) for style in part.styles}) == 1 for it in part.conditions)
 
 
 def sentences(evaluation: Evaluation) -> list[Sentence]:
@@ -84,14 +98,20 @@ def _concludes(evaluation: Evaluation) -> bool:
     return any(row.trusted for row in evaluation.rows) and bool(evaluation.kpis)
 
 
-def _of_part(evaluation: Evaluation) -> list[Sentence]:
+def _of_part(evaluation: Evaluation, *, compared: bool = True) -> list[Sentence]:
+    """What is said of flows with the same work; `compared`: also who is best, or what was measured of one
+    protocol.
+    """
     if evaluation.of_safety:
         return [BY_VERDICTS]
     kpi = evaluation.main_kpi
     if kpi is None or not any(row.trusted and row.observed(kpi) for row in evaluation.rows):
         return [Sentence("Which protocol?", "No trusted run gave a number, so none is named.")]
-    first = winner(evaluation, kpi) if len(evaluation.styles) > 1 else measured(evaluation, kpi)
-    found = [first, *depends(evaluation, kpi), *failures(evaluation)]
+    found: list[Sentence] = []
+    if compared:
+        first = winner(evaluation, kpi) if len(evaluation.styles) > 1 else measured(evaluation, kpi)
+        found += [first, *depends(evaluation, kpi)]
+    found += failures(evaluation)
     found += [
         cost for factor in evaluation.factors if factor.numeric for cost in costs(evaluation, kpi, factor)
     ]

@@ -96,6 +96,11 @@ def _overview(
         return f"No: none keeps it{' under any condition' * (count > 1)}{near}."
     if not somewhere and not nowhere:
         return f"Yes: {keeping(everywhere)}{under_all(count)}."
+    if count > 1 and len(somewhere) == 1 and not everywhere and not nowhere:
+        ((where, names),) = somewhere.items()
+        never = [it.condition for it in of_protocol[order[0]] if it.word == "not"]
+        apart = f", not{at(part, never)}" if never and len(never) <= MOST and "only" not in where else ""
+        return f"{keeping(names)} {where}{apart}."
     parts = [f"None keeps it {'throughout' if count > 1 else 'every time'}"]
     if everywhere:
         parts = [f"{keeping(everywhere)}{under_all(count)}"]

@@ -9,11 +9,12 @@ from functools import cached_property
 from gauntlet.advice.settings import Effect, setting_of
 from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.compare import Standing, against_best, tellable, too_few
-from gauntlet.metrics.intervals import Mean, the_same, typical_mean
-from gauntlet.metrics.numbers import listed, number, with_unit
-from gauntlet.metrics.observation import Observation, State, common_limit, restricted
+from gauntlet.metrics.intervals import Mean
+from gauntlet.metrics.numbers import interval_text, listed, mean_text, number
+from gauntlet.metrics.observation import Observation, State
 from gauntlet.metrics.ratios import ratio
 from gauntlet.metrics.registry import registry
+from gauntlet.report.answer.keeping import valued, why_none
 from gauntlet.report.answer.wording import Sentence, capital
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
@@ -53,8 +54,17 @@ class _Stand:
     judged: int
     worst: Mapping[int, Observation]
     """By repetition: the flow that is furthest from what is asked."""
+    furthest: Tail | None
+    """The flow that is furthest by its mean; None where nothing is known."""
     alike: bool
     """Whether nothing was drawn that reached any of them."""
+
+    @property
+    def share(self) -> float:
+        """By what settings are ordered: how many flows keep it in every repetition, then how many of single
+        repetitions do; from 0 to 1.
+        """
+        return (self.keeping + self.kept / self.judged) / (self.flows + 1)
 
     @classmethod
     def of(cls, parts: Sequence[Evaluation], condition: Condition) -> "_Stand":
@@ -68,8 +78,18 @@ class _Stand:
             kept=sum(it.kept for it in those),
             judged=sum(it.judged for it in those),
             worst=_worst(those, higher_is_better=more),
+            furthest=_furthest(those, higher_is_better=more),
             alike=all(part.deterministic(it.protocol, condition) for part, it in each),
         )
+
+
+def _furthest(those: Sequence[Tail], *, higher_is_better: bool) -> Tail | None:
+    sign = -1 if higher_is_better else 1
+
+    def distance(it: Tail) -> tuple[int, float]:
+        return it.never, float("inf") if it.value is None else sign * it.value.value
+
+    return max(those, key=distance, default=None)
 
 
 def _worst(those: Sequence[Tail], *, higher_is_better: bool) -> dict[int, Observation]:
@@ -132,20 +152,19 @@ class _Choice:
         """p99 at worst 19.6 ms [18.8 to 20.5]; short: without what it is."""
         it = self.stands[condition]
         what = "" if short else f"{self.asked.what}{' at worst' * (it.flows > 1)} "
-        if any(seen.state == State.NEVER for seen in it.worst.values()):
-            return f"{what}none"
-        numbers = restricted(it.worst.values(), common_limit(it.worst.values()))
-        mean = the_same(float(numbers[0])) if it.alike else typical_mean(numbers)
-        return f"{what}{with_unit(self.asked.kpi, mean)}"
+        if it.furthest is None or it.furthest.value is None:
+            why = "" if it.furthest is None else f", since {why_none(self.asked, [it.furthest])}"
+            return f"no {self.asked.what}{why}"
+        return f"{what}{valued(self.asked, it.furthest.value, it.furthest)}"
 
     @cached_property
     def _standings(self) -> Mapping[Condition, Standing]:
-        """By the one rule for all comparisons; those that keep it in more repetitions come first."""
+        """By the one rule for all comparisons; those with which more flows keep it come first."""
         kept = any(it.kept for it in self.stands.values())
         found = against_best(
             {str(condition): it.worst for condition, it in self.stands.items()},
             self.asked.kpi.higher_is_better,
-            completed={str(key): it.kept / it.judged for key, it in self.stands.items()} if kept else None,
+            completed={str(key): it.share for key, it in self.stands.items()} if kept else None,
             deterministic={str(condition) for condition, it in self.stands.items() if it.alike},
             matters=self.evaluation.matters,
         )
@@ -161,7 +180,7 @@ class _Choice:
             never = any(seen.state == State.NEVER for seen in it.worst.values())
             total = sum(seen.value for seen in it.worst.values()) / max(len(it.worst), 1)
             far = float("inf") if never else sign * total
-            return not self._standings[condition].best, -it.kept / it.judged, far
+            return not self._standings[condition].best, -it.share, far
 
         return sorted(self.stands, key=place)
 
@@ -170,10 +189,16 @@ class _Choice:
         repetitions = min(len(it.worst) for it in self.stands.values())
         if not all(it.alike for it in self.stands.values()) and not tellable(repetitions):
             return f"{too_few(repetitions)}."
-        level = [it for it in others if self._standings[it].word in ("level", "equal", "ahead")]
+        level = [
+            it
+            for it in others
+            if self._standings[it].word in ("level", "equal", "ahead")
+            and self.stands[it].share == self.stands[taken].share
+        ]
         if not level:
             return ""
-        return f"{listed([self._name(it) for it in level])} cannot be told from it."
+        names = listed([self._name(it) for it in level])
+        return f"By {self.asked.what} {names} cannot be told from it."
 
 
 def _cost(evaluation: Evaluation, taken: Condition, name: Callable[[Condition], str]) -> str:
@@ -196,9 +221,10 @@ def _cost(evaluation: Evaluation, taken: Condition, name: Callable[[Condition], 
     beside = f"with {name(most)} {number(totals[most] * kpi.shown_factor)}"
     if found is None:
         return f"{capital(whose)} has {shown}; {beside}."
-    share = f"{number(100 * (1 - found.value))} %"
-    if found.low is not None and found.high is not None and found.low != found.high:
-        share += f" [{number(100 * (1 - found.high))} to {number(100 * (1 - found.low))}]"
+    low, high = (None if it is None else 1 - it for it in (found.high, found.low))
+    less = Mean(1 - found.value, low, high, found.n, found.method)
+    interval = interval_text(less, 100)
+    share = f"{mean_text(less, 100)} %{f' [{interval}]' * bool(interval)}"
     effect = Effect("", found)
     if effect.sure:
         return f"It costs {whose} {share} of its throughput: {shown}; {beside}."

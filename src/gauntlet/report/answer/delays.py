@@ -48,10 +48,11 @@ def quickest(evaluation: Evaluation, kpi: Kpi) -> list[Sentence]:
             "they are not ranked."
         )
     if buffered := [key for key in means if key in greedy]:
+        send = "it sends all it can" if len(buffered) == 1 else "they send all they can"
         parts.append(
-            f"Not judged for {_labels(evaluation, buffered)}: they send all they can, so a message waits in "
-            "its own sender's buffer, and its delay measures that. Give the flow a rate below the line's to "
-            "see what an application feels."
+            f"Not judged for {_labels(evaluation, buffered)}: {send}, so a message waits in its own sender's "
+            "buffer, and its delay measures that. Give the flow a rate below the line's to see what an "
+            "application feels."
         )
     return [Sentence("Which is quickest?", " ".join(parts))] if parts else []
 

@@ -20,7 +20,8 @@ RULES = (
     "that have one, and the delay of one that failed counts with the limit, whatever it had brought by then. "
     "Where not all flows did what they were to do, their count (3 of 10) stands first.",
     "Best (★) under a condition is the protocol of which most flows did what they were to do, of several the "
-    "one of the best mean.",
+    "one of the best mean; for what is asked of a flow (judge) the one of which most flows kept it, if any "
+    "did.",
     "Worse is a protocol that another one beats beyond chance. All pairs are tested repetition by repetition "
     "(sign-flip permutation of the paired differences, of logarithms where all flows completed; "
     "adjusted for all pairs by the largest statistic, step-down), so that under one condition, for one KPI, "
@@ -43,9 +44,10 @@ RULES = (
     "Whether the choice depends on the condition is told from who is best or not distinguishable from the "
     "best under each; where the values of one condition suffice to tell, whatever the others are, by those.",
     "Which setting to take, where settings are all that is varied for flows over one protocol: the one under "
-    "which most flows of single repetitions kept what is asked, of several the one whose worst flow has the "
-    "best mean; the others are tested against it like protocols. What it costs is the throughput of all "
-    "flows in the background together, against the setting under which they carry most.",
+    "which most flows keep what is asked in every repetition, of several the one under which most flows of "
+    "single repetitions do, of several the one whose worst flow has the best mean; the others are tested "
+    "against it like protocols. What it costs is the throughput of all flows in the background together, "
+    "against the setting under which they carry most.",
     "What a condition costs is the ratio of a KPI between the condition's two ends, taken repetition by "
     "repetition and averaged, also over the other conditions, by its logarithm (geometric mean); where an "
     "end is zero it is the ratio of the means. A protocol that retains at least "

@@ -239,7 +239,9 @@ def _short(kpi: Kpi, shortfall: float) -> str:
 
 
 def _share(shortfall: float) -> str:
-    """A share in per cent, rounded up: it is said to be the most."""
+    """A share in per cent, rounded up: it is said to be the most. From the whole on without a decimal."""
+    if shortfall >= 1:
+        return f"{math.ceil(round(shortfall * 100, 6))} %"
     # Rounded first, since a share of exactly 2.1 % may come as 2.1000000000000001.
     return f"{math.ceil(round(shortfall * 1000, 6)) / 10:.1f} %"
 

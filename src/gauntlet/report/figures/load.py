@@ -8,8 +8,9 @@ import numpy as np
 from gauntlet.figures.load import load as picture
 from gauntlet.figures.tidy import add
 from gauntlet.report.answer.keeping import label_of
-from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures.figure import Figure, figure
+from gauntlet.report.rows import Row
 from gauntlet.results.reader import Run
 
 MOST = 4

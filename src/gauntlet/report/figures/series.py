@@ -16,8 +16,9 @@ from gauntlet.figures.style import Style, apart
 from gauntlet.figures.windows import FIELDS, windows
 from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.steps import Floats
-from gauntlet.report.evaluation import Evaluation, Row
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures.figure import Figure, figure
+from gauntlet.report.rows import Row
 
 POINTS_IN_ALL = 60_000
 """Points over all runs: with more, neighbouring windows are merged, which keeps the page under about 4 MB."""
