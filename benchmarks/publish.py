@@ -158,7 +158,8 @@ def _paths(folder: Path) -> str:
     return "\n".join(
         [
             f"{sentence(figures['host'])}. Guest kernel {figures['guest_kernel']['version']}. "
-            f"One pinned core, {figures['runs'][0]['nodes']} nodes, the best of {figures['rounds']} rounds:",
+            f"One pinned core, {figures['runs'][0]['nodes']} nodes; "
+            f"the best turn of each, of {figures['rounds']}:",
             "",
             "| Mbit/s a path | protocol | recorded | virtual s per processor s | resident MiB |",
             "|---|---|---|---|---|",

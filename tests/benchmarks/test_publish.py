@@ -118,7 +118,7 @@ def test_long_paths_are_published_when_they_were_measured(tmp_path: Path) -> Non
     }
     code, _, document = publish(tmp_path, {**measured(), "paths": paths})
     assert code == 0
-    assert "One pinned core, 41 nodes, the best of 3 rounds:" in document
+    assert "One pinned core, 41 nodes; the best turn of each, of 3:" in document
     assert "| 10 | mptcp-cubic | nothing | 12.3 | 64 |" in document
 
 

@@ -226,7 +226,9 @@ impl Engine {
             let fds: Vec<_> = self.sockets.iter().map(|socket| (socket.fd(), libc::POLLIN)).collect();
             match self.session.wait_each(&fds, self.now_ns, wake_ns, doing)? {
                 Some(ready) => self.take_packets(&ready)?,
-                None => drop(self.look_at_clock()),
+                None => {
+                    self.look_at_clock();
+                }
             }
         } else if self.now_ns >= self.session.ctx.limit_ns {
             return Err(self.session.limit_reached(doing));
