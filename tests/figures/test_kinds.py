@@ -76,6 +76,13 @@ def test_against_draws_stars_hollow_markers_and_even_levels() -> None:
     assert float(star["x"]) == 0.0, "a printed value stands right on its level"
 
 
+def test_levels_with_names_say_their_units() -> None:
+    chart = against(MEANS, LOSS, RATE, named={0.0: "none", 1.0: "1 %"})
+    (line,) = marks(chart, "line")
+    x = line["encoding"]["x"]
+    assert (x["title"], x["axis"]["labelExpr"].partition("[indexof")[0]) == ("Loss", '["none", "1 %"]')
+
+
 def test_a_chart_reads_arrow_tables_and_names_the_column_that_is_missing() -> None:
     table = pa.table({name: [str(it) for it in column] for name, column in MEANS.items()})
     assert rows(against(table, LOSS, RATE))[0]["value"] == "2.0"
@@ -190,6 +197,23 @@ def test_repetitions_are_dots_crosses_a_mean_with_its_interval_and_a_median() ->
     (interval,) = marks(chart, "rule")
     assert (interval["encoding"]["x"]["field"], interval["encoding"]["x2"]["field"]) == ("low", "high")
     assert [part["mark"].get("shape") for part in marks(chart, "point")] == [None, "cross", "diamond"]
+
+
+def test_dots_have_an_outline_that_a_dark_page_shows() -> None:
+    names = ("condition", "protocol", "kind", "value", "low", "high", "repetition", "n")
+    table = {
+        name: [value] for name, value in zip(names, ("", "udp", MEASURED, 2.0, "", "", 1, 1), strict=True)
+    }
+    dots = marks(repetitions(table, Quantity("Delay", "s")), "point")[0]
+    assert dots["mark"]["strokeWidth"] > 0
+    assert dots["encoding"]["stroke"]["scale"]["range"] == [styles(["udp"])[0].colour]
+
+
+def test_ticks_are_even() -> None:
+    """Left to itself Vega leaves out every second label where there is no room, not those that collide."""
+    axis = finished(cdf(SHARES, Quantity("throughput", "Mbit/s")))["config"]["axis"]
+    assert "labelOverlap" not in axis
+    assert axis["labelSeparation"] > 0
 
 
 def test_windows_draw_throughput_over_capacity_and_what_the_sender_says() -> None:

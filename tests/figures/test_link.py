@@ -8,7 +8,7 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.figures.link import link
-from gauntlet.figures.link_view import NAME_ROOM, Stretch, View
+from gauntlet.figures.link_view import NAME_ROOM, NARROW_NAME_ROOM, Stretch, View
 from gauntlet.figures.look import finished
 from gauntlet.scenario import line_figure_data, load_scenario
 from tests.figures.specs import marks, parts
@@ -109,6 +109,19 @@ def test_names_of_stations_leave_each_other_room() -> None:
     assert min(later - earlier for earlier, later in pairwise(shown)) >= room
 
 
+def test_a_narrow_page_leaves_out_names_that_have_no_room() -> None:
+    regional = line_figure_data(load_scenario("regional"))
+    chart = link(regional, panels=("stations",))
+    shown = {part["name"]: part["data"]["name"] for part in marks(chart, "text")}
+    assert set(shown) == {"names", "wide-names"}
+    (names, wide) = (finished(chart)["datasets"][table] for table in shown.values())
+    view = View(regional, next(iter(regional["bearers"].values())), 0.0, regional["duration_s"])
+    assert sorted(it["x"] for it in [*names, *wide]) == sorted(it["x"] for it in view.stations())
+    places = sorted(it["x"] for it in names)
+    assert min(later - earlier for earlier, later in pairwise(places)) >= NARROW_NAME_ROOM * view.ends[1]
+    assert {"Roma Termini", "Firenze S.M.N."} <= {it["name"] for it in names}
+
+
 def test_a_part_of_a_line_has_what_lies_in_it(hsr: dict[str, Any]) -> None:
     spec = finished(link(hsr, start_s=1500.0, end_s=2100.0))
     names = [row["name"] for row in listed(spec) if "name" in row]
@@ -125,9 +138,19 @@ def test_along_the_line_there_are_kilometres_and_no_trains(hsr: dict[str, Any]) 
 
 def test_stretches_that_runs_rode_are_marked_and_numbered() -> None:
     chart = link(own(), stretches=[Stretch(10.0, 20.0, "1, 3")])
-    assert len(marks(chart, "rect")) == 2, "behind capacity and behind delay"
+    assert len(marks(chart, "rect")) == 3, "behind the number, behind capacity and behind delay"
     (words,) = marks(chart, "text")
     assert words["encoding"]["text"]["field"] == "name"
+    numbers, capacity, _ = finished(chart)["vconcat"]
+    assert words in numbers["layer"], "above what is drawn, not on it"
+    assert words not in capacity["layer"]
+
+
+def test_numbers_of_neighbouring_stretches_do_not_run_together() -> None:
+    scenario = own()
+    stretches = [Stretch(at_s, at_s + 2.0, name) for at_s, name in ((52.0, "3"), (50.0, "6"), (10.0, "12"))]
+    view = View(scenario, scenario["bearers"]["link"], 0.0, 100.0, stretches=stretches)
+    assert view.numbers() == [{"x": 11.0, "name": "12"}, {"x": 52.0, "name": "6, 3"}]
 
 
 def test_what_a_link_does_not_have_cannot_be_drawn() -> None:

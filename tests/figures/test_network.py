@@ -45,5 +45,13 @@ def test_links_have_words_as_long_as_there_are_few() -> None:
         links = [("a", f"r{n}") for n in range(count)]
         return len(marks(network(table(links), [("a", "r0")]), "text"))
 
-    assert texts(MOST_WORDS) == 3, "above, below, and the names of the nodes"
+    assert texts(MOST_WORDS) == 5, "above and below, each on paper, and the names of the nodes"
     assert texts(MOST_WORDS + 1) == 1
+
+
+def test_a_link_behind_words_does_not_strike_them_through() -> None:
+    above, words, *_ = marks(network(table(LINKS), ENDS), "text")
+    assert (above["mark"]["stroke"], above["mark"]["color"]) == ("white", "white")
+    assert above["mark"]["strokeWidth"] > 0
+    assert above["encoding"] == words["encoding"], "the words themselves come on top of their paper"
+    assert "stroke" not in words["mark"]

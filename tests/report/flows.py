@@ -73,6 +73,8 @@ class Constructed:
     """What the link does besides, by its loss, as specifications have it."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the experiment calls its entries (`a+b`), where it has words for them."""
+    factor: str = "loss"
+    """The key of the matrix that the losses are values of."""
 
 
 class Point(NamedTuple):
@@ -112,9 +114,9 @@ def _write(results: Path, scratch: Path, made: Constructed, point: Point) -> Non
     did = [made.done(protocol, place, repetition, loss) for place, protocol in enumerate(carried)]
     spec = {
         "id": run,
-        "factors": {"protocol": entry, "loss": loss, "repetition": repetition},
+        "factors": {"protocol": entry, made.factor: loss, "repetition": repetition},
         "labels": {
-            "loss": f"{loss * 100:g} %",
+            made.factor: f"{loss * 100:g} %",
             **({"protocol": made.labels[entry]} if entry in made.labels else {}),
         },
         "start_s": 0.0,

@@ -42,6 +42,11 @@ from gauntlet.report.channel import Channel, channel_of, common
             {"factors": {"scenario.loss": 0.0}, "scenario": {"name": "hsr", "params": {"loss": 0}}},
             Channel(None, 0.0),
         ),
+        # So may the loss of a link of one's own network be the one that is varied.
+        (
+            {"factors": {"network.air.loss": 0.0}, "scenario": {"name": "own", "params": {"loss": 0.0}}},
+            Channel(None, 0.0),
+        ),
         # A line of a file may lose packets itself: what is added is not all.
         ({"scenario": {"name": "ride.csv", "path": "ride.csv"}, "link": {"loss": 0.0}}, Channel()),
         (

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from gauntlet import report
+from gauntlet.figures.load import load as picture
 from gauntlet.report.figures import load
+from tests.figures.specs import marks, rows, scale
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Flow
 
@@ -36,7 +38,7 @@ def test_streams_and_delays_stand_below_each_other(tmp_path: Path) -> None:
     assert {row["condition"] for row in rows} == {"loss 0 %", "loss 1 %"}
     panels = dict.fromkeys(row["panel"] for row in rows)
     assert list(panels) == ["down (Mbit/s)", "up (Mbit/s)", "delay down (ms)", "delay up (ms)"]
-    assert {row["series"] for row in rows if "Mbit" in row["panel"]} == {"1"}
+    assert {row["series"] for row in rows if "Mbit" in row["panel"]} == {"stream 1"}
     assert {row["series"] for row in rows if "delay" in row["panel"]} == {"ping"}
     up = [row for row in rows if row["panel"] == "delay up (ms)"]
     assert {row["value"] for row in up if row["condition"] == "loss 0 %"} == {"50"}
@@ -45,3 +47,24 @@ def test_streams_and_delays_stand_below_each_other(tmp_path: Path) -> None:
 
 def test_other_experiments_have_none(tmp_path: Path) -> None:
     assert drawn(tmp_path, about="") is None
+
+
+def test_lines_on_each_other_are_all_seen_on_one_axis() -> None:
+    series = ["ping", "voip"] * 2
+    chart = picture(
+        {
+            "condition": ["FIFO", "FIFO", "CAKE", "CAKE"],
+            "panel": ["delay up (ms)"] * 4,
+            "series": series,
+            "t": [1.0] * 4,
+            "value": [20.0, 20.0, 200.0, 200.0],
+        }
+    )
+    widths = scale(chart, "strokeWidth")
+    wide_px, thin_px = widths["range"]
+    assert widths["domain"] == ["ping", "voip"]
+    assert wide_px > 2 * thin_px
+    assert [row["series"] for row in rows(chart)] == sorted(series), "the wide one is drawn first"
+    lines = marks(chart, "line")
+    assert len(lines) == 2
+    assert {it["encoding"]["y"]["scale"]["domain"][1] for it in lines} == {210.0}, "whatever the condition"

@@ -119,6 +119,20 @@ def test_losses_of_one_direction_and_of_both_stand_side_by_side(made: Any) -> No
     assert {grade for cell in files["cells"] for grade in grades(cell).values()} == {"serves", "fails"}
 
 
+def test_the_loss_of_a_link_of_one_s_own_network_is_told_once(made: Any) -> None:
+    campaign = Constructed(
+        ["sctp"],
+        lambda *_: Did(4.0),
+        losses=(0.0, 0.01),
+        factor="network.air.loss",
+        flows=(FILE,),
+        links={0.0: {}, 0.01: {}},
+    )
+    (files,) = made(campaign)["classes"]
+    assert [it["loss"] for it in files["cells"]] == pytest.approx([0.0, 0.01])
+    assert {it["besides"] for it in files["cells"]} == {None}
+
+
 def test_what_loses_messages_does_not_serve_a_class_that_needs_all(made: Any) -> None:
     told = made(Constructed(("udp",), lambda *_: Did(20), flows=[FILE]))
     assert told["classes"] == []

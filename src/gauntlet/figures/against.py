@@ -2,6 +2,8 @@
 
 import itertools
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import altair as alt
@@ -24,6 +26,7 @@ def against(
     look: Look | None = None,
     even: bool = False,
     width: float | None = None,
+    named: Mapping[float, str] = MappingProxyType({}),
 ) -> alt.FacetChart:
     """Draw a mean a level of the condition.
 
@@ -31,7 +34,8 @@ def against(
     condition, as shown), `value`, `low`, `high` (as shown; no interval: the ends are empty or the value),
     `n` (repetitions). Optional: `dash` (line style; of rows with the word `printed` stars are drawn, which
     `n` explains), `completed` (words), `whole` (0: the marker is hollow). With `even` levels stand side by
-    side, whatever lies between them. Raises UserError when a column is missing.
+    side, whatever lies between them; they are `named` with their units, where they are. Raises UserError when
+    a column is missing.
     """
     columns = columns_of(table, ("condition", "protocol", "level", "value", "low", "high", "n"))
     columns.setdefault("dash", [""] * len(columns["level"]))
@@ -45,7 +49,7 @@ def against(
             value if given in (None, "") and dash != PRINTED else given for given, value, dash in measured
         ]
     order = in_order(columns["condition"])
-    layered = alt.layer(*_layers(columns, look, _axis(x, at), x, y), data=data(columns))
+    layered = alt.layer(*_layers(columns, look, _axis(x, at, named), x, y), data=data(columns))
     width = width or multiple_width(len(order))
     return small_multiples(layered.properties(width=width, height=HEIGHT), order)
 
@@ -65,15 +69,19 @@ def _side_by_side(columns: dict[str, list[Any]], look: Look, at: dict[float, flo
     return places
 
 
-def _axis(x: Quantity, at: dict[float, float]) -> alt.X:
+def _axis(x: Quantity, at: Mapping[float, float], named: Mapping[float, str]) -> alt.X:
     places = list(at.values())
     margin = 0.08 * (places[-1] - places[0] or 1.0)
-    labels = json.dumps([f"{level:g}" for level in at])
+    labels = json.dumps([named.get(level, f"{level:g}") for level in at])
     return alt.X(
         "x:Q",
-        title=x.title,
+        title=x.label if named else x.title,
         axis=alt.Axis(
-            values=places, grid=False, labelExpr=f"{labels}[indexof({json.dumps(places)}, datum.value)]"
+            values=places,
+            grid=False,
+            labelExpr=f"{labels}[indexof({json.dumps(places)}, datum.value)]",
+            # Levels are where they are: to leave out every second one would be no more even.
+            labelOverlap="greedy",
         ),
         scale=alt.Scale(domain=[places[0] - margin, places[-1] + margin], nice=False),
     )

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from gauntlet.errors import UserError
 from gauntlet.figures.kind import Chart, Kind, Options, Source
-from gauntlet.figures.link_view import BOTH, Along, Stretch, View
+from gauntlet.figures.link_view import BOTH, NARROW_NAME_ROOM, Along, Stretch, View
 from gauntlet.figures.look import AREA_COLOURS, CAPACITY, INK, MUTED, PAGE_WIDTH, legend
 from gauntlet.figures.tidy import add, data
 
@@ -23,6 +23,8 @@ UP, DOWN = ("#1F6F8B", [1, 0]), ("#B0713A", [4, 2])
 ALIKE = ("#2F3B47", [1, 0])
 """Colour and line style of the directions, and of both where they are alike; no protocol has them."""
 STRETCH_COLOUR = "#F2C14E"
+NUMBERS_PX = 15
+"""Height of the row with the numbers of stretches."""
 OWN, SHARED, SPEED, INBOUND = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 ROUNDED_S = 0.01
 """Instants of a line are rounded to less."""
@@ -66,7 +68,11 @@ def link(
     wanted = panels or suited(view)
     if view.line is None and (along == "km" or set(wanted) & {"stations", "ground", "speed", "trains"}):
         raise UserError("This link is not on a line: draw capacity, delay and loss along time.")
-    drawn = [PANELS[panel](view, panel == wanted[-1]) for panel in wanted]
+    drawn = []
+    for panel in wanted:
+        # Right above the first panel that has stretches marked.
+        drawn += [_numbers(view)] if panel == "capacity" and view.numbers() else []
+        drawn.append(PANELS[panel](view, panel == wanted[-1]))
     stacked = alt.vconcat(*drawn, data=data(view.rows()), spacing=6)
     chart: alt.VConcatChart = stacked.resolve_scale(color="independent", strokeDash="independent")
     return chart
@@ -88,22 +94,31 @@ def _x(view: View, field: str, last: bool) -> alt.X:
 
 
 def _boxes(view: View, spans: Sequence[tuple[float, float, str]]) -> list[dict[str, Any]]:
-    """The visible parts of spans of time: `from`, `to`, `middle`, `name`."""
+    """The visible parts of spans of time: `from`, `to`, `name`."""
     shown = ((view.inside(from_s, to_s), name) for from_s, to_s, name in spans)
-    return [
-        {"from": ends[0], "to": ends[1], "middle": sum(ends) / 2, "name": name}
-        for ends, name in shown
-        if ends
-    ]
+    return [{"from": ends[0], "to": ends[1], "name": name} for ends, name in shown if ends]
 
 
 def _stations(view: View, last: bool) -> Layers:
-    names = alt.Chart(alt.InlineData(values=view.stations())).encode(x=_x(view, "x", last))
-    ticks = names.mark_tick(color=MUTED, opacity=1, thickness=1.5, height=8).encode(y=alt.value(76))
-    words = names.mark_text(angle=322, align="left", baseline="middle", dx=3, dy=-2, color=INK).encode(
-        y=alt.value(68), text="name:N"
-    )
-    return alt.layer(ticks, words).properties(width=WIDTH, height=80)
+    # On a narrow page report.js leaves out what is called "wide".
+    shown = view.stations()
+    fitting = view.spaced(shown, NARROW_NAME_ROOM)
+    layers = []
+    for stations, name in ((fitting, "names"), ([it for it in shown if it not in fitting], "wide-names")):
+        names = alt.Chart(alt.InlineData(values=stations), name=name).encode(x=_x(view, "x", last))
+        ticks = names.mark_tick(color=MUTED, opacity=1, thickness=1.5, height=8).encode(y=alt.value(76))
+        words = names.mark_text(angle=322, align="left", baseline="middle", dx=3, dy=-2, color=INK).encode(
+            y=alt.value(68), text="name:N"
+        )
+        layers += [ticks.properties(name=f"{name}-ticks"), words] if stations else []
+    return alt.layer(*layers).properties(width=WIDTH, height=80)
+
+
+def _numbers(view: View) -> Layers:
+    """Names of the stretches that runs rode, above all that they are marked in."""
+    names = alt.Chart(alt.InlineData(values=view.numbers())).mark_text(fontWeight=600, color=INK)
+    words = names.encode(x=_x(view, "x", last=False), y=alt.value(NUMBERS_PX / 2), text="name:N")
+    return alt.layer(*_behind(view, False), words).properties(width=WIDTH, height=NUMBERS_PX)
 
 
 def _ground(view: View, last: bool) -> Layers:
@@ -139,21 +154,17 @@ def _ground(view: View, last: bool) -> Layers:
     return alt.layer(*([ground] if areas else []), marks).properties(width=WIDTH, height=14)
 
 
-def _behind(view: View, last: bool, height: int, numbered: bool = False) -> list[alt.Chart]:
+def _behind(view: View, last: bool) -> list[alt.Chart]:
     """Stretches that runs rode, behind a panel."""
     ridden = _boxes(view, [(it.from_s, it.to_s, it.name) for it in view.stretches])
     if not ridden:
         return []
     bands = alt.Chart(alt.InlineData(values=ridden))
-    layers = [
+    return [
         bands.mark_rect(color=STRETCH_COLOUR, opacity=1, fillOpacity=0.35).encode(
             x=_x(view, "from", last), x2="to:Q"
         )
     ]
-    if numbered:
-        words = bands.mark_text(baseline="bottom", dy=-3, fontWeight=600, color=INK)
-        layers.append(words.encode(x=_x(view, "middle", last), y=alt.value(height), text="name:N"))
-    return layers
 
 
 def _once(view: View) -> alt.Chart:
@@ -193,8 +204,7 @@ def _both_ways(field: str, title: str, height: int) -> Panel:
             ),
             tooltip=_tooltip(view, field, title),
         )
-        behind = _behind(view, last, height, numbered=field == "rate_mbps")
-        return alt.layer(*behind, lines).properties(width=WIDTH, height=height)
+        return alt.layer(*_behind(view, last), lines).properties(width=WIDTH, height=height)
 
     return draw
 
@@ -223,7 +233,7 @@ def _capacity(view: View, last: bool) -> Layers:
         return chart
 
     above = area("cell_mbps", "others in the cell", y2=alt.Y2("rate_mbps:Q"))
-    layers = [*_behind(view, last, height, numbered=True), above, area("rate_mbps", "this train")]
+    layers = [*_behind(view, last), above, area("rate_mbps", "this train")]
     return alt.layer(*layers).properties(width=WIDTH, height=height)
 
 

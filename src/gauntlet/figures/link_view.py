@@ -23,6 +23,10 @@ OF_OTHERS = ("train", "trackside")
 """The same of every other kind, as the documents have it."""
 NAME_ROOM = 0.028
 """Least distance between the names of two stations, as a share of the axis."""
+NARROW_NAME_ROOM = 0.075
+"""The same where the axis is as narrow as that of a telephone, about 330 pixels."""
+NUMBER_ROOM, LETTER_ROOM = 0.02, 0.022
+"""Between the numbers of two stretches, and what a letter takes, as shares of an axis as narrow."""
 WAYS: Mapping[str, tuple[str, str]] = {
     "rate_mbps": ("rate_up_bps", "rate_down_bps"),
     "delay_ms": ("delay_up_s", "delay_down_s"),
@@ -139,20 +143,45 @@ class View:
                 )
         return columns
 
+    def numbers(self) -> list[dict[str, Any]]:
+        """Names of the stretches where they are, those that would run into each other as one: `x`, `name`."""
+        ends = [(self.inside(it.from_s, it.to_s), it.name) for it in self.stretches if it.name]
+        named = sorted((sum(span) / 2, name) for span, name in ends if span)
+        low, high = self.ends
+        kept: list[dict[str, Any]] = []
+        for x, name in named:
+            before = kept[-1] if kept else None
+            letters = len(name) + (len(before["name"]) if before else 0)
+            room = (NUMBER_ROOM + letters / 2 * LETTER_ROOM) * (high - low)
+            if before and x - before["x"] < room:
+                before |= {"x": (before["x"] + x) / 2, "name": f"{before['name']}, {name}"}
+            else:
+                kept.append({"x": x, "name": name})
+        return kept
+
     def stations(self) -> list[dict[str, Any]]:
-        """Stations whose names fit, the ends of the line and long stops before others: `x`, `name`."""
+        """Stations whose names fit, the ends of the line and long stops before others: `x`, `name`; the more
+        important first.
+        """
         assert self.line is not None
         all_of_them = self.line["stations"]
         ends = (all_of_them[0], all_of_them[-1])
         low, high = self.ends
-        kept: list[dict[str, Any]] = []
         # Instants are rounded, so the last station may seem to lie just beyond the end.
         beyond = 0.001 * (high - low)
-        for station in sorted(all_of_them, key=lambda it: (it not in ends, -it["stop_s"])):
-            x = station["km"] if self.along == "km" else self.x(station["t_s"])
-            room = all(abs(x - other["x"]) >= NAME_ROOM * (high - low) for other in kept)
-            if low - beyond <= x <= high + beyond and room:
-                kept.append({"x": x, "name": station["name"]})
+        found = [
+            {"x": it["km"] if self.along == "km" else self.x(it["t_s"]), "name": it["name"]}
+            for it in sorted(all_of_them, key=lambda it: (it not in ends, -it["stop_s"]))
+        ]
+        return self.spaced([it for it in found if low - beyond <= it["x"] <= high + beyond], NAME_ROOM)
+
+    def spaced(self, places: Sequence[dict[str, Any]], room: float) -> list[dict[str, Any]]:
+        """Of places with an `x`, the first before others, those that leave each other so much of the axis."""
+        low, high = self.ends
+        kept: list[dict[str, Any]] = []
+        for place in places:
+            if all(abs(place["x"] - other["x"]) >= room * (high - low) for other in kept):
+                kept.append(place)
         return kept
 
 

@@ -5,15 +5,17 @@ from typing import Any
 
 import altair as alt
 
-from gauntlet.figures.look import PAGE_WIDTH, PALETTE, legend
+from gauntlet.figures.look import INK, PAGE_WIDTH, PALETTE, legend
 from gauntlet.figures.tidy import columns_of, data, in_order
 
 HEIGHT = 110
 ROOM = 150
 """For the axis and the legend."""
+THINNEST_PX, WIDER_PX = 1.2, 1.8
+"""How wide the last series is drawn, and by how much each before it is wider: none hides another."""
 
 
-def load(table: Any) -> alt.VConcatChart:
+def load(table: Any) -> alt.HConcatChart:
     """Draw a panel a quantity below each other, a column a condition.
 
     Columns: `condition` (words), `panel` (the quantity with its unit), `series`, `t` (s), `value`. Panels
@@ -24,9 +26,14 @@ def load(table: Any) -> alt.VConcatChart:
     width = (PAGE_WIDTH - ROOM) // len(conditions) - 50
     colours = alt.Scale(domain=series, range=list(itertools.islice(itertools.cycle(PALETTE), len(series))))
     colour = alt.Color("series:N", scale=colours, legend=legend(lines=True))
-    table_of = data(columns)
-    drawn = []
-    for panel in panels:
+    ranks = range(len(series) - 1, -1, -1)
+    widths = alt.Scale(type="ordinal", domain=series, range=[THINNEST_PX + rank * WIDER_PX for rank in ranks])
+    width_of = alt.StrokeWidth("series:N", scale=widths, legend=legend(lines=True))
+    # Lines are drawn in the order of their rows.
+    order = sorted(range(len(columns["series"])), key=lambda row: series.index(str(columns["series"][row])))
+    table_of = data({name: [column[row] for row in order] for name, column in columns.items()})
+
+    def drawn(condition: str, panel: str) -> alt.Chart:
         last = panel == panels[-1]
         time = alt.X(
             "t:Q",
@@ -34,24 +41,35 @@ def load(table: Any) -> alt.VConcatChart:
             axis=alt.Axis(labels=last, ticks=last),
             scale=alt.Scale(nice=False),
         )
-        lines = (
-            alt.Chart(table_of)
-            .transform_filter(alt.datum.panel == panel)
-            .mark_line(strokeWidth=1.3)
+        most = max(
+            float(value)
+            for value, of in zip(columns["value"], columns["panel"], strict=True)
+            if str(of) == panel
+        )
+        chart: alt.Chart = (
+            alt.Chart()
+            .transform_filter((alt.datum.panel == panel) & (alt.datum.condition == condition))
+            .mark_line()
             .encode(
                 x=time,
-                y=alt.Y("value:Q", title=panel, scale=alt.Scale(zero=True)),
+                # One axis for a quantity, whatever the condition.
+                y=alt.Y("value:Q", title=panel, scale=alt.Scale(domain=[0, 1.05 * most or 1])),
                 color=colour,
+                strokeWidth=width_of,
                 tooltip=["series:N", "t:Q", alt.Tooltip("value:Q", title=panel, format=".3~r")],
             )
             .properties(width=width, height=HEIGHT)
         )
-        # Labels that are switched off are drawn all the same where small multiples wrap.
-        head = alt.Header(title=None)
-        if panel != panels[0]:
-            head = alt.Header(title=None, labelExpr="''", labelPadding=0)
-        facet = alt.Facet("condition:N", sort=conditions, header=head)
-        drawn.append(lines.facet(facet=facet, columns=len(conditions)))
-    # Below each other, conditions would be told from each other in the first panel only.
-    stacked: alt.VConcatChart = alt.vconcat(*drawn, spacing=4, usermeta={"keepsWidth": True})
-    return stacked
+        return chart
+
+    # On a narrow page conditions stand below each other (report.js), so that each has all its panels.
+    side_by_side = [
+        alt.vconcat(
+            *(drawn(condition, panel) for panel in panels),
+            spacing=4,
+            title=alt.TitleParams(condition, anchor="middle", fontSize=12, fontWeight=600, color=INK),
+        )
+        for condition in conditions
+    ]
+    chart: alt.HConcatChart = alt.hconcat(*side_by_side, data=table_of, spacing=12)
+    return chart

@@ -63,7 +63,7 @@ CONFIG: dict[str, Any] = {
         "domainColor": MUTED,
         "tickColor": MUTED,
         "gridColor": GRID,
-        "labelOverlap": "greedy",
+        "labelSeparation": 6,
     },
     "header": {
         "labelColor": INK,

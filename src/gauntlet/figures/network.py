@@ -15,6 +15,8 @@ ROW = 84
 """Pixels between nodes that stand above each other."""
 LETTER, LINE, GAP, NODE = 6, 13, 5, 50
 """Pixels: the width of a letter, the height of a line, between words and their link, and of a node's name."""
+HALO = 3
+"""Pixels of paper around words, half of it on each side of their outline."""
 MOST_WORDS = 16
 """Links with words beside them; of more the words come up at a pointer."""
 
@@ -67,11 +69,20 @@ def network(table: Any, ends: Sequence[tuple[str, str]]) -> alt.LayerChart | alt
                 for (a, b), words in zip(joined, columns[side], strict=True)
                 if words
             ]
-            parts.append(
-                alt.Chart(alt.InlineData(values=said))
-                .mark_text(baseline=baseline, lineBreak="\n", lineHeight=LINE, color=MUTED)
-                .encode(x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across), text="words:N")
+            beside = alt.Chart(alt.InlineData(values=said)).encode(
+                x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across), text="words:N"
             )
+            # Paper around the letters: another link may pass behind them.
+            paper = beside.mark_text(
+                baseline=baseline,
+                lineBreak="\n",
+                lineHeight=LINE,
+                color="white",
+                stroke="white",
+                strokeWidth=HALO,
+            )
+            text = beside.mark_text(baseline=baseline, lineBreak="\n", lineHeight=LINE, color=MUTED)
+            parts += [paper, text]
     dots = alt.Chart(alt.InlineData(values=nodes)).encode(
         x=alt.X("x:Q", scale=along), y=alt.Y("y:Q", scale=across)
     )

@@ -29,10 +29,11 @@ def repetitions(table: Any, x: Quantity, *, look: Look | None = None) -> alt.Fac
     columns = columns_of(table, needed)
     look = look or Look.of_table(columns)
     order, labels = in_order(columns["condition"]), list(look.names)
-    colour = alt.Color("protocol:N", scale=alt.Scale(domain=labels, range=list(look.colours)), legend=None)
+    colours = alt.Scale(domain=labels, range=list(look.colours))
+    colour = alt.Color("protocol:N", scale=colours, legend=None)
     rows = alt.Y("protocol:N", sort=labels, title=None, scale=alt.Scale(domain=labels))
     base = alt.Chart().encode(y=rows, color=colour)
-    axis = alt.Axis(tickCount=TICKS, labelSeparation=8)
+    axis = alt.Axis(tickCount=TICKS)
     place = alt.X("value:Q", title=x.title, axis=axis, scale=alt.Scale(zero=True, nice=True))
     tooltip = [
         alt.Tooltip("protocol:N"),
@@ -54,7 +55,10 @@ def repetitions(table: Any, x: Quantity, *, look: Look | None = None) -> alt.Fac
     layers = (
         only(MEAN).mark_rule(strokeWidth=1.6).encode(x=alt.X("low:Q", title=x.title), x2="high:Q"),
         only(MEAN).mark_tick(thickness=2.4, height=ROW_PX * 0.6).encode(x=place, tooltip=tooltip),
-        dots.mark_point(size=32, filled=True, fillOpacity=0.45, opacity=1),
+        # With an outline, for a faint fill alone is hardly seen on a dark page.
+        dots.mark_point(size=32, filled=True, fillOpacity=0.45, opacity=1, strokeWidth=1).encode(
+            stroke=alt.Stroke("protocol:N", scale=colours, legend=None)
+        ),
         crosses.mark_point(shape="cross", size=44, filled=True, opacity=1),
         only(MEDIAN)
         .mark_point(shape="diamond", size=70, filled=False, opacity=1, strokeWidth=1.6)

@@ -30,12 +30,13 @@ def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
     def lines(field: str, title: str, height: int, x: alt.X, step: bool = False) -> alt.Chart:
         chart: alt.Chart = (
             base.transform_filter(f"isValid(datum.{field}) && datum.{field} !== ''")
-            .mark_line(strokeWidth=1.5, interpolate="step-after" if step else "linear", clip=True)
+            .mark_line(interpolate="step-after" if step else "linear", clip=True)
             .encode(
                 x=x,
                 y=alt.Y(f"{field}:Q", title=title, scale=scale),
                 color=look.colour(lines=True),
                 strokeDash=look.dash(lines=True),
+                strokeWidth=look.width(),
                 detail="flow:N",
                 tooltip=[
                     alt.Tooltip("protocol:N"),

@@ -54,7 +54,7 @@ def chart(results: Results, kind: str, **wanted: str) -> alt.TopLevelMixin:
 
 
 def _repetitions(evaluation: Evaluation, wanted: Mapping[str, str]) -> Figure | None:
-    return repetitions.dots(evaluation, _kpi(evaluation, wanted))
+    return repetitions.dots([evaluation], _kpi(evaluation, wanted))
 
 
 def _against(evaluation: Evaluation, wanted: Mapping[str, str]) -> Figure | None:

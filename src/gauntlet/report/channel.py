@@ -81,7 +81,13 @@ def _losses(
     if way and told:
         other = f", {100 * own:g} % {'down' if way == 'up' else 'up'}" if own else ""
         return {"one_way": f"{_lost(loss, way)}{other}"}
-    return {"loss": loss} if loss or factors.keys() & {"loss", "scenario.loss"} else {}
+    varied = any(name in ("loss", "scenario.loss") or _of_own_link(name) for name in factors)
+    return {"loss": loss} if loss or varied else {}
+
+
+def _of_own_link(factor: str) -> bool:
+    """Whether a factor is the loss of a link of one's own network: network.air.loss."""
+    return factor.startswith("network.") and factor.endswith(".loss")
 
 
 def _lost(share: float, way: str) -> str:

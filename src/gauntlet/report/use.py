@@ -175,6 +175,12 @@ def _places(part: Evaluation, conditions: Sequence[Condition]) -> _Places:
     every = _by_condition(part)
     channels = {it: common({row.channel for row in every[it]}) for it in conditions}
     told = FACTORS | OF_CONSTANT
+    for factor in part.factors:
+        # What the channel tells of a link of one's own network (its loss, say) need not be told twice.
+        fewer = told | {factor.name}
+        if factor.name.startswith("network."):
+            alone = {_place(part, it, channels[it], fewer) for it in conditions}
+            told = fewer if len(alone) == len(conditions) else told
     found = {_place(part, it, channels[it], told): it for it in conditions}
     if len(found) < len(conditions):
         # What no channel tells of (each run drew its own) has the words of the factor.
@@ -190,8 +196,6 @@ def _place(
         f"{factor.words} {factor.label(value)}"
         for factor, value in zip(part.factors, condition, strict=True)
         if factor.name not in told | _OF_WORK
-        # The narrowest link's queue in a network of one's own is the one that the channel tells of.
-        and not (factor.name.startswith("network.") and value == channel.queue_bytes)
     ]
     queue = "" if channel.queue_bytes is None else units.spaced(units.format_size(channel.queue_bytes))
     return channel.delay_s, channel.loss, Variant(queue, ", ".join(besides))

@@ -39,6 +39,7 @@ def against(evaluation: Evaluation, kpi: Kpi, factor: Factor) -> Figure | None:
         Quantity(kpi.label, kpi.shown_unit),
         look=Look.of_styles(evaluation.styles),
         width=facet_width(max(facet_columns(count), 2)),
+        named={factor.shown(value): factor.label(value) for value in factor.values},
     )
     return figure(
         name=evaluation.named(f"{kpi.name}-against-{factor.name}".replace("_", "-")),

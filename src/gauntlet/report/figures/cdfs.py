@@ -22,13 +22,24 @@ POINTS_IN_ALL = 24_000
 MOST_POINTS = 160
 LINK = "Link capacity"
 
+LEAST_OF_LINK = 0.1
+"""Flows that send at a rate of their own and never bring more than this share of the link's capacity say
+nothing by their throughput.
+"""
+
 
 def throughput(evaluation: Evaluation) -> Figure | None:
     """Throughput per whole window of each protocol, and the capacity of the link in the same windows. None
-    where nothing arrived in any window: a flow over days has none, and one that gave up has empty ones.
+    where nothing arrived in any window: a flow over days has none, and one that gave up has empty ones. None
+    either of flows whose own rate is small beside the link: that is what they send, whatever carries it.
     """
     windows = evaluation.results.by_flow("windows", ("throughput_bps", "capacity_bps", "duration_s"))
-    if not any(np.nanmax(columns["throughput_bps"], initial=0.0) > 0 for columns in windows.values()):
+    own = [windows[key] for row in evaluation.rows if (key := (row.run, row.flow)) in windows]
+    most_bps, capacity_bps = (
+        max((float(np.nanmax(columns[name], initial=0.0)) for columns in own), default=0.0)
+        for name in ("throughput_bps", "capacity_bps")
+    )
+    if most_bps <= 0 or (not evaluation.greedy and most_bps < LEAST_OF_LINK * capacity_bps):
         return None
     whole_s = max(float(columns["duration_s"].max()) for columns in windows.values())
 

@@ -10,6 +10,7 @@ from gauntlet.figures.tidy import add
 from gauntlet.report.answer.keeping import label_of
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.figures.figure import Figure, figure
+from gauntlet.report.figures.series import HELD_BACK
 from gauntlet.report.rows import Row
 from gauntlet.results.reader import Run
 
@@ -51,7 +52,7 @@ def load(evaluation: Evaluation) -> Figure | None:
         name="load",
         title="Load and delay over time",
         caption="Above what each stream of the load brings, below the one-way delay of what is sent beside "
-        f"it, as the mean of each second; of the first trusted repetition.{more}",
+        f"it, as the mean of each second; of the first trusted repetition.{more} {HELD_BACK}",
         chart=picture(table),
         columns=table,
     )
@@ -104,6 +105,9 @@ def _points(evaluation: Evaluation, rows: list[Row], run: Run) -> Iterator[tuple
 
 
 def _series(subject: str) -> str:
-    """A stream or what is beside it by its class: up-be and ping-be-up are be, ping-up is ping."""
+    """A stream or what is beside it by its class: up-be and ping-be-up are be, ping-up is ping, up-1 is
+    stream 1.
+    """
     parts = [it for it in subject.split("-") if it not in ("up", "down")]
-    return "-".join(parts[1:] if len(parts) > 1 and parts[0] == "ping" else parts)
+    name = "-".join(parts[1:] if len(parts) > 1 and parts[0] == "ping" else parts)
+    return f"stream {name}" if name.isdecimal() else name

@@ -6,10 +6,12 @@ it.
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gauntlet.figures import cdf as chart
 from gauntlet.figures.look import Look, facet_columns, facet_width
 from gauntlet.figures.repetitions import AT_LIMIT, MEAN, MEASURED, MEDIAN, repetitions
+from gauntlet.figures.style import OF_SUBJECT, Style
 from gauntlet.figures.tidy import Quantity, add
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import counted
@@ -31,17 +33,24 @@ MOST_STEPS = 24_000
 """Steps over all curves of a figure."""
 
 
-def dots(evaluation: Evaluation, kpi: Kpi) -> Figure | None:
-    """One dot a repetition, protocols below each other; None when no trusted run has anything."""
+def dots(parts: Sequence[Evaluation], kpi: Kpi) -> Figure | None:
+    """One dot a repetition of flows that are judged by the same, those of each part and their protocols below
+    each other; None when no trusted run has anything.
+    """
+    looks = _rows(parts)
     keys = ("condition", "protocol", "kind", "value", "low", "high", "repetition", "n")
     rows: dict[str, list[object]] = {key: [] for key in keys}
-    each = max(MOST_DOTS // max(len(evaluation.conditions) * len(evaluation.styles), 1), 1)
+    each = max(MOST_DOTS // max(sum(len(it.conditions) * len(it.styles) for it in parts), 1), 1)
     left_out = False
-    for condition in evaluation.conditions:
-        for name, cell in evaluation.cells(kpi, condition).items():
-            if not cell.trusted or not cell.observations:
-                continue
-            place = (evaluation.label(condition), evaluation.style(name).label)
+    cells = (
+        (part, condition, name, cell)
+        for part in parts
+        for condition in part.conditions
+        for name, cell in part.cells(kpi, condition).items()
+    )
+    for part, condition, name, cell in cells:
+        if cell.trusted and cell.observations:
+            place = (part.label(condition), looks[part.subject, name].label)
             left_out = left_out or len(cell.observations) > each
             for repetition, seen in itertools.islice(cell.observations.items(), each):
                 # What never came to be has no place on the axis; it stands in the row's data.
@@ -56,9 +65,10 @@ def dots(evaluation: Evaluation, kpi: Kpi) -> Figure | None:
                 add(rows, *place, kind, number.value * kpi.shown_factor, *ends, "", cell.repetitions)
     if not rows["value"]:
         return None
+    title, first = f"{kpi.label}, every repetition", parts[0]
     return figure(
-        name=evaluation.named("repetitions"),
-        title=evaluation.titled(f"{kpi.label}, every repetition"),
+        name=first.named("repetitions"),
+        title=first.titled(title) if len(parts) == 1 else title,
         caption=(
             f"The first {counted(each, 'repetition')} of each cell as dots (the table of the flows has all), "
             if left_out
@@ -67,9 +77,24 @@ def dots(evaluation: Evaluation, kpi: Kpi) -> Figure | None:
         + "of trusted runs, the first on top; a cross is one that did not end and "
         "stands at its limit. The upright stroke is the mean with its 95 % interval, the diamond the median. "
         + kpi.definition,
-        chart=repetitions(rows, Quantity(kpi.label, kpi.shown_unit), look=Look.of_styles(evaluation.styles)),
+        chart=repetitions(
+            rows, Quantity(kpi.label, kpi.shown_unit), look=Look.of_styles(list(looks.values()))
+        ),
         columns=rows,
     )
+
+
+def _rows(parts: Sequence[Evaluation]) -> dict[tuple[str, str], Style]:
+    """How each protocol of each part looks and what its row is called: by the flow, too, where there are
+    several, and by that alone where it was played over one protocol.
+    """
+    found = {}
+    for part in parts:
+        for style in part.styles:
+            called = part.subject if len(part.styles) == 1 else f"{part.subject}{OF_SUBJECT}{style.label}"
+            label = style.label if len(parts) == 1 else called
+            found[part.subject, style.key] = replace(style, label=label)
+    return found
 
 
 def over_by(evaluation: Evaluation, kpi: Kpi) -> Figure | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gauntlet.figures.look import Look
-from gauntlet.figures.style import Style, apart
+from gauntlet.figures.style import OF_SUBJECT, Style, apart
 from gauntlet.figures.windows import FIELDS, windows
 from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.steps import Floats
@@ -38,6 +38,16 @@ COLUMNS = (
 ADDED = frozenset({"retransmitted_packets", "lost_messages"})
 """Of these neighbouring windows are added up; `start_s` is that of the first, what else there is is averaged.
 """
+
+
+WIDTHS_PX = (1.5, 3.5, 5.5)
+"""Of lines of one work, and of those of others in the same colours."""
+
+
+HELD_BACK = (
+    "Throughput above the capacity is data that waited at the receiver for a lost packet and was handed over "
+    "with it."
+)
 
 
 @dataclass(frozen=True)
@@ -79,15 +89,15 @@ def series(evaluation: Evaluation) -> Series | None:
         caption=f"One point for {length}, at its start. Grey: IP-layer capacity of the narrowest link. "
         "cwnd and "
         "smoothed RTT are means of the sender's samples in the window; losses are packets sent again and, "
-        "for a transport that does not send again, messages lost. Throughput above the capacity is data that "
-        "waited at the receiver for a lost packet and was handed over with it."
+        "for a transport that does not send again, messages lost. "
+        + HELD_BACK
         + (
             f" Of {counted(len(every), 'flow')} those of the first {counted(len(repetitions), 'repetition')} "
             "can be shown here; tables/windows.parquet has all."
             if len(rows) < len(every)
             else ""
         ),
-        chart=windows(columns, look=Look.of_styles(list(lines.values()))),
+        chart=windows(columns, look=_look(list(lines.values()))),
         columns=columns,
     )
     colours = frozenset(look.colour for look in lines.values())
@@ -109,8 +119,9 @@ def _first_repetitions(rows: Sequence[Row]) -> list[Row]:
 
 
 def _lines(evaluation: Evaluation, rows: list[Row]) -> dict[tuple[str, int], Style]:
-    """How each flow of a protocol looks: beside another flow, of the same protocol or of the same colour, it
-    has a name and a colour of its own.
+    """How each flow of a protocol looks: beside another flow of the same work, of the same protocol or of the
+    same colour, it has a name and a colour of its own. Works that were played over several protocols share
+    their colours (`_look` tells them apart); where none was, each has one of its own.
     """
     keys = sorted({(row.protocol, row.flow) for row in rows})
     styles = [(style, flow) for style in evaluation.styles for key, flow in keys if key == style.key]
@@ -119,7 +130,25 @@ def _lines(evaluation: Evaluation, rows: list[Row]) -> dict[tuple[str, int], Sty
         replace(style, label=f"{style.label}, flow {flow + 1}") if several[style.key] > 1 else style
         for style, flow in styles
     ]
-    return {(style.key, flow): look for (style, flow), look in zip(styles, apart(named), strict=True)}
+    works: dict[str, list[Style]] = {}
+    for style in named:
+        works.setdefault(_work(style), []).append(style)
+    if max(len({it.key for it in of}) for of in works.values()) == 1:
+        works = {"": named}
+    looks = {it.label: it for of in works.values() for it in apart(of)}
+    return {(style.key, flow): looks[own.label] for (style, flow), own in zip(styles, named, strict=True)}
+
+
+def _work(style: Style) -> str:
+    return style.key.rpartition(OF_SUBJECT)[0]
+
+
+def _look(lines: Sequence[Style]) -> Look:
+    """The lines' look; works in the same colours are told apart by how wide their lines are."""
+    works = list(dict.fromkeys(map(_work, lines)))
+    alike = len({it.colour for it in lines}) < len(lines)
+    widths = [WIDTHS_PX[works.index(_work(it)) % len(WIDTHS_PX)] if alike else WIDTHS_PX[0] for it in lines]
+    return replace(Look.of_styles(lines), widths=widths)
 
 
 def _run(evaluation: Evaluation, row: Row, columns: dict[str, Any], merged: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@
 
   // On a narrow page small multiples stand below each other, as wide as the page, and legends below the chart:
   // what is cut off at the side looks empty. The widths match the rule for narrow pages in report.css.
-  const NARROW = { page: "(max-width: 760px)", zoom: 0.8, axis: 110, least: 200 };
+  const NARROW = { page: "(max-width: 760px)", zoom: 0.8, axis: 110, least: 160 };
   const narrowed = (spec, width, shape) => {
     const made = { ...spec };
     if (typeof made.width === "number") {
@@ -17,21 +17,31 @@
     if (made.spec) made.spec = narrowed(made.spec, width, shape);
     // Words of these layers have no room here (gauntlet.figures.map).
     if (made.layer) made.layer = made.layer.filter((part) => !part.name?.startsWith("wide"));
+    if (made.hconcat) {
+      // What stands side by side comes below each other.
+      made.vconcat = made.hconcat;
+      delete made.hconcat;
+      delete made.spacing;
+    }
     for (const parts of ["layer", "vconcat"]) if (made[parts]) made[parts] = made[parts].map((part) => narrowed(part, width, shape));
     return made;
   };
-  const fitting = (spec, element) => {
-    if (!matchMedia(NARROW.page).matches || spec.usermeta?.keepsWidth) return spec;
-    const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - NARROW.axis, NARROW.least), spec.usermeta?.keepsShape);
+  const narrow = (spec) => matchMedia(NARROW.page).matches && !spec.usermeta?.keepsWidth;
+  const fitting = (spec, element, axis) => {
+    if (!narrow(spec)) return spec;
+    const made = narrowed(spec, Math.max(element.clientWidth / NARROW.zoom - axis, NARROW.least), spec.usermeta?.keepsShape);
     made.config = { ...made.config, legend: { ...made.config?.legend, orient: "bottom", columns: 2 } };
     return made;
   };
 
-  const draw = (name) => {
+  const draw = async (name) => {
     const element = document.getElementById(`chart-${name}`);
-    return vegaEmbed(element, fitting(page.figures[name].spec, element), options).then((result) => {
-      views[name] = result.view;
-    });
+    const { spec } = page.figures[name];
+    let result = await vegaEmbed(element, fitting(spec, element, NARROW.axis), options);
+    // How much stands beside the axes (names of rows, words at the edge) is known once they are drawn.
+    const over = element.querySelector("svg").width.baseVal.value - element.clientWidth / NARROW.zoom;
+    if (narrow(spec) && over > 0) result = await vegaEmbed(element, fitting(spec, element, NARROW.axis + over), options);
+    views[name] = result.view;
   };
 
   // Charts made from CSV text hold their own data, once.
