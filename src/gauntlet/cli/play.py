@@ -246,7 +246,10 @@ def _sources(outcome: "Outcome") -> str:
     kept = f"{outcome.present_before} were there, {outcome.cached} came from the cache"
     played = f"{outcome.finished} {'was' if outcome.finished == 1 else 'were'} played"
     failed = f", {len(outcome.failed)} failed" if outcome.failed else ""
-    return f"Of {_counted(outcome.planned, 'run')} {kept}, {played}{failed}."
+    anew = (
+        f" {_counted(outcome.uncaptured, 'run')} had been kept without packets." if outcome.uncaptured else ""
+    )
+    return f"Of {_counted(outcome.planned, 'run')} {kept}, {played}{failed}.{anew}"
 
 
 def _warn(outcome: "Outcome") -> None:

@@ -129,6 +129,10 @@ class _Steps:
         seen = shares >= 0
         return cls(np.where(seen, shares * packets, 0.0), np.where(seen, (1 - shares) * packets, 0.0), kinds)
 
+    def sums(self, weights: Floats) -> Floats:
+        """Of steps' weights, for each kind."""
+        return np.bincount(self.kinds, weights, len(self.lost)).astype(float)
+
 
 def _fitted(guess: _Guess, steps: _Steps) -> tuple[_Guess, float]:
     """Baum and Welch's rounds from a first guess, and the logarithm of the likelihood. A loss of 0 in the
@@ -151,7 +155,8 @@ def _first_guess(losses: Floats, mean: float) -> _Guess:
         bad = losses > mean
     p, r = count_states(bad)
     shares = float(np.mean(losses[~bad])), float(np.mean(losses[bad]))
-    return _Guess(*(_inside(value, 1e-4) for value in (p, r, *shares)), alike=_LEAST_ALIKE)
+    p, r, loss_good, loss_bad = (_inside(value, 1e-4) for value in (p, r, *shares))
+    return _Guess(p, r, loss_good, loss_bad, _LEAST_ALIKE)
 
 
 def _inside(value: float, margin: float) -> float:
@@ -169,7 +174,7 @@ def _better(guess: _Guess, steps: _Steps) -> tuple[_Guess, float]:
     filtered, likelihood = _filtered(guess, good, bad)
     weights, entered, left = _smoothed(guess, filtered)
     on_bad, on_good = float(np.sum(weights[:-1])), float(np.sum(1 - weights[:-1]))
-    of_good, of_bad = (np.bincount(steps.kinds, own, len(steps.lost)) for own in (1 - weights, weights))
+    of_good, of_bad = (steps.sums(own) for own in (1 - weights, weights))
     chances = (entered / max(on_good, 1e-300), left / max(on_bad, 1e-300))
     loss_good = _inside(_share(of_good, steps), 1e-12) if guess.loss_good else 0.0
     loss_bad = _inside(_share(of_bad, steps), 1e-12)
