@@ -1,6 +1,7 @@
 """`queue` as a table, its limits in all units, `dscp` and `[load]`: what comes into plans, ids and labels."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,18 @@ def test_the_ready_experiments_are_short() -> None:
     folder = Path(__file__).parents[2] / "experiments"
     for name in ("etcs-beside-upload", "leo-files", "smart-queue", "drive-test", "rrul", "two-builds"):
         assert len((folder / f"{name}.toml").read_text().splitlines()) <= 20
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ("cake", '{ kind = "cake" }'),
+        ("FQ-CoDel", '{ kind = "fq_codel" }'),
+        ("droptail", '{ kind = "bfifo" }'),
+        ({"kind": "drop-tail", "limit": "64kB"}, 'write kind = "bfifo"'),
+        ({"kind": "fq-codel"}, 'write kind = "fq_codel"'),
+    ],
+)
+def test_a_kind_in_another_spelling_is_told_as_it_is_written(written: object, right: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(right)):
+        queues.read(written)

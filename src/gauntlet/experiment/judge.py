@@ -43,6 +43,9 @@ class Judge(Strict):
     def _in_base_units(cls, given: Any) -> Any:
         if not isinstance(given, dict) or not isinstance(given.get("kpi"), str):
             return given
+        level = given.get("quantile")
+        if isinstance(level, int | float) and 1 < level < 100:
+            raise ValueError(f"quantile: {level:g} is no share of the messages; write {level / 100:g}.")
         try:
             read = {key: _bound(given["kpi"], key, given[key]) for key in _BOUNDS if key in given}
         except UserError as error:
