@@ -56,8 +56,6 @@ def test_a_wrong_name_of_what_is_judged_is_told_before_its_bound(
 
 def test_several_mistakes_are_told_at_once(gauntlet: Gauntlet) -> None:
     text = CONSTANT.replace('rate = "max"', 'rate = "3Mb"')
-        'rate = "max"', 'rate = "3Mb"'
-    )
     Path("own.toml").write_text(text.replace("[matrix]", '[link]\nqueue = "cake"\njitter = "5sec"\n[matrix]'))
     told = gauntlet("run", "own.toml").stderr.splitlines()
     assert all(line.startswith("own.toml: ") for line in told)
