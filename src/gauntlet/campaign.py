@@ -142,7 +142,13 @@ def run(
     wanted = {it.spec.id: it.key for it in planned}
     seen = resume.changed_ns(out)
     apart = partial(_differences, out, experiment, {"seed": seed, **(options or {})})
-    there = resume.runs_there(out, wanted, engine.describe(), apart)
+    look = partial(resume.runs_there, out, wanted, engine.describe(), apart, capture=capture)
+    there = look()
+    if there.uncaptured and not engine.exact:
+        raise UserError(
+            f"{out} holds runs without their packets, and in real time none comes out alike a second time; "
+            "choose another results folder with --out, or leave --capture out."
+        )
     cache = Cache.of_user() if cached and engine.exact else None
     by_id = {it.spec.id: it for it in planned}
     missing = [by_id[run_id] for run_id in there.missing(wanted)]
@@ -164,9 +170,9 @@ def run(
         store.create(out, experiment, manifest, _line_of(specs), own_links.told_maps(specs))
         if seen is None or resume.changed_ns(out) != seen:
             # Another campaign was at work before this one held the folder.
-            there = resume.runs_there(out, wanted, engine.describe(), apart)
+            there = look()
             missing = [by_id[run_id] for run_id in there.missing(wanted)]
-        outcome = Outcome(out, len(specs), len(specs) - len(missing))
+        outcome = Outcome(out, len(specs), len(specs) - len(missing), uncaptured=len(there.uncaptured))
         changed = _settle(out, there, by_id, before, manifest)
         tell = on_event or (lambda _event: None)
         playing = Playing(out, engine, cache, outcome, tell, capture=capture, traces=traces)

@@ -65,6 +65,8 @@ class Outcome:
     """Why runs could not be kept in the cache."""
     workers: int = 0
     """The most that played side by side."""
+    uncaptured: int = 0
+    """Runs that were there without their packets, which were wanted; they are among those that came anew."""
     notes: list[str] = field(default_factory=list)
     """What happened to workers of a cluster, each a sentence."""
 
@@ -84,6 +86,7 @@ class Outcome:
             cached=earlier.cached + self.cached,
             cache_trouble=self.cache_trouble or earlier.cache_trouble,
             workers=max(earlier.workers, self.workers),
+            uncaptured=earlier.uncaptured + self.uncaptured,
             notes=earlier.notes + self.notes,
         )
 
@@ -236,7 +239,9 @@ class Playing:
 
     def _failed(self, runs: Sequence[Planned], reason: str) -> None:
         for it in runs:
-            store.write_failure(self._out, it.spec.to_json(), it.plan.run(it.spec.id), reason)
+            if not (layout.run_folder(self._out, it.spec.id) / layout.KEY).exists():
+                # One that came to its end before, and was played again for its packets, stays.
+                store.write_failure(self._out, it.spec.to_json(), it.plan.run(it.spec.id), reason)
             self._outcome.failed[it.spec.id] = reason
             self._tell(Event("failed", it.spec.id, 1.0, reason))
 

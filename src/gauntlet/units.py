@@ -153,7 +153,8 @@ def fraction(value: object, where: str | None = None) -> float:
         raise UserError(f"{_at(where)}the share {_show(value)} is unclear; write a percentage such as '1%'.")
     if isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    number = _parse(value, "share", _FRACTIONS, "1%", where)
+    bare = re.fullmatch(r"\s*(\d{1,2}(?:\.\d+)?)\s*", value) if isinstance(value, str) else None
+    number = _parse(value, "share", _FRACTIONS, f"{bare[1]}%" if bare else "1%", where)
     if not 0 <= number <= 1:
         raise UserError(_negative(value, "share", where, "a share from 0% to 100%"))
     return float(number)

@@ -33,6 +33,43 @@ def test_wrong_experiments(gauntlet: Gauntlet, before: str, after: str, words: l
     assert not Path("results").exists()
 
 
+@pytest.mark.parametrize(
+    ("judge", "words"),
+    [
+        (
+            'kpi = "latency", at_most = "1s"',
+            ["[workload] judge, kpi", "no KPI 'latency'", "'message_delay_s'"],
+        ),
+        ('kpi = "message_delay", at_most = "1Mbit/s"', ["did you mean 'message_delay_s'?"]),
+        ('kpi = "p99", at_most = "1s"', ['kpi = "message_delay_s" with quantile = 0.99']),
+        ('kpi = "p99.9", at_most = "1s"', ["quantile = 0.999"]),
+        ('kpi = "colour", at_most = "1s"', ["no KPI 'colour'", "throughput_bps"]),
+        ('kpi = "delay_s", quantile = 99, at_most = "1s"', ["quantile: 99 is no share", "write 0.99."]),
+    ],
+)
+def test_a_wrong_name_of_what_is_judged_is_told_before_its_bound(
+    gauntlet: Gauntlet, judge: str, words: list[str]
+) -> None:
+    Path("own.toml").write_text(CONSTANT.replace('rate = "max"', f'rate = "max"\njudge = {{ {judge} }}'))
+    refused(gauntlet("run", "own.toml"), 2, "own.toml", *words)
+
+
+def test_several_mistakes_are_told_at_once(gauntlet: Gauntlet) -> None:
+    text = CONSTANT.replace('rate = "max"', 'rate = "3Mb"')
+    Path("own.toml").write_text(text.replace("[matrix]", '[link]\nqueue = "cake"\njitter = "5sec"\n[matrix]'))
+    told = gauntlet("run", "own.toml").stderr.splitlines()
+    assert all(line.startswith("own.toml: ") for line in told)
+    for place, right in (
+        ("[link] jitter", "known: ns"), ("[workload] rate", "Mbit/s"), ("[link] queue", 'kind = "cake"'),
+    ):  # fmt: skip
+        assert len([line for line in told if place in line and right in line]) == 1, told
+    Path("own.toml").write_text(
+        CONSTANT.replace("repetitions = 2", "repetitions = 0").replace("seed", "sead")
+    )
+    assert "did you mean 'seed'" in gauntlet("run", "own.toml").stderr
+    refused(gauntlet("run", "own.toml", "--until", "5"), 2, "--until", "such as '5%'")
+
+
 CLASS = """
 [[class]]
 name = "Own"

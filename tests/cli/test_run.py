@@ -7,6 +7,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -39,7 +40,7 @@ class Recorder:
         self.failed: dict[str, str] = {}
         self.untrusted: list[str] = []
         self.unchecked: list[str] = []
-        self.cached = 0
+        self.cached = self.uncaptured = 0
         self.programs: dict[str, Any] = {}
         self.nothing = ""
 
@@ -52,9 +53,8 @@ class Recorder:
                 named["on_event"](Event(kind, spec.id))
         finished = len(missing) - len(self.failed) - self.cached
         doubtful = (self.untrusted, self.unchecked)
-        return Outcome(
-            out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0, self.cached
-        )
+        outcome = Outcome(out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0)
+        return replace(outcome, cached=self.cached, uncaptured=self.uncaptured)
 
     def run_programs(self, run: dict[str, Any], **named: Any) -> int:
         self.programs = run
@@ -127,6 +127,8 @@ def test_where_runs_come_from_is_told(gauntlet: Gauntlet, engine: Recorder) -> N
     assert "Of 16 runs 0 were there, 15 came from the cache, 1 was played." in told.stderr
     assert engine.named["cached"] is False
     assert json.loads(gauntlet("run", "own.toml", "--json").stdout)["cached"] == 15
+    engine.uncaptured = 3
+    assert "1 was played. 3 runs had been kept without packets." in gauntlet("run", "own.toml").stderr
 
 
 @pytest.mark.usefixtures("engine")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gauntlet.cli.scenario_table import all_parameters, apart, comparison
+from gauntlet.cli.scenario_table import all_parameters, apart, comparison, far
 from gauntlet.scenario import load_scenario, read_trace
 
 from ..scenario import captures
@@ -68,6 +68,26 @@ def test_a_fit_that_draws_directions_apart_says_so() -> None:
         "The model draws up and down apart, and does not keep how they went together: correlation of "
         "rate (0.99) and delay (0.50)."
     )
+
+
+def test_a_fit_that_is_far_from_what_was_measured_says_so() -> None:
+    assert far({"far": {}}) is None
+    said = far({"far": {"loss_down": 0.792, "loss_up": 0.3}})
+    assert said is not None
+    assert said.startswith(
+        "Far from what was measured, a distance above 0.2: loss down (0.79) and loss up (0.30)."
+    )
+
+
+def test_a_model_keeps_where_it_is_far_from_what_was_measured(gauntlet: Gauntlet) -> None:
+    """An autoregression of a rate that has two values draws all between them."""
+    rows = "".join(f"{second},{8000 if second // 7 % 2 else 2000},40\n" for second in range(400))
+    Path("two.csv").write_text(f"t,dl_kbps,rtt_ms\n{rows}")
+    assert gauntlet("scenario", "import", "two.csv", *TABLE, "--out", "link.csv").exit_code == 0
+    done = gauntlet("scenario", "fit", "link.csv", "model.toml", "--method", "autoregressive")
+    assert "Far from what was measured" in " ".join(done.stdout.split())
+    assert "unlike it in rate down (distance" in load_scenario("model.toml").title
+    assert "Far from" not in gauntlet("scenario", "fit", "link.csv", "model.toml").stdout
 
 
 def test_mahimahi_traces_are_imported_where_asked(gauntlet: Gauntlet) -> None:

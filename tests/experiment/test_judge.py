@@ -44,7 +44,7 @@ def test_a_bound_has_the_unit_of_its_kpi(parse: Parse, written: str, read: dict[
         ('judge = { kpi = "latency", at_most = "1s" }', ["a KPI called 'latency'", "message_delay_s"]),
         (
             'judge = { kpi = "delay_s", quantile = 99, at_most = "1s" }',
-            ["for 99 % of the messages write 0.99"],
+            ["write 0.99"],
         ),
         ("background = true", ["every flow is in the background"]),
     ],

@@ -101,3 +101,16 @@ def test_a_bound_on_further_sessions_needs_them() -> None:
         read(*WARMED, ('duration = "9s"', 'duration = "9s"\nreopen_most = 2'))
     with pytest.raises(UserError, match="'ftp' has no key 'reopen_after'"):
         read(('size = "20kB"', 'size = "20kB"\nreopen_after = "1s"'))
+
+
+def test_a_load_needs_transports_that_hold_their_sender_back() -> None:
+    app = '[workload]\napp = "ftp"\nsize = "20kB"\n'
+    load = '[load]\ntest = "rrul"\nduration = "10s"\n'
+    assert read((app, load), ('[link]\ndrop = "none"\n', ""))
+    with pytest.raises(UserError, match=r"\[matrix\] protocols: 'udp' holds no sender back.*rrul.*tcp-cubic"):
+        read((app, load), ('[link]\ndrop = "none"\n', ""), ('"tcp-cubic"', '"udp"'))
+
+
+def test_a_number_out_of_range_is_told_with_the_range() -> None:
+    with pytest.raises(UserError, match=r"repetitions: 0 is out of range; give 1 or more\."):
+        read(("repetitions = 1", "repetitions = 0"))

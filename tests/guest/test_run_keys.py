@@ -98,6 +98,14 @@ def test_a_run_from_the_cache_is_byte_for_byte_the_run_that_is_played(laboratory
     assert [name for name in played if taken[name] != played[name]] == []
     assert came(laboratory.run("plain")) == (0, 4, 0)
     assert not list((laboratory.home / "plain").rglob("capture.pcapng"))
+    # Their packets can still be had, and only that is new.
+    before = content(laboratory.home / "plain")
+    assert came(laboratory.run("plain", "--capture")) == (0, 4, 0)
+    after = content(laboratory.home / "plain")
+    captures = {name for name in after if name.endswith("capture.pcapng")}
+    assert len(captures) == 4
+    assert {name: after[name] for name in after.keys() - captures} == before
+    assert came(laboratory.run("plain", "--capture")) == (4, 0, 0)
 
 
 def test_a_renamed_axis_loses_no_run(laboratory: Laboratory) -> None:

@@ -15,7 +15,8 @@ SHELL = (sys.executable, "-m", "gauntlet", "shell", "--scenario", "constant", "-
 CTRL_C, CTRL_D, CTRL_Z = b"\x03", b"\x04", b"\x1a"
 # A bound, for a machine that does much else; nothing waits for it where all is well.
 PATIENCE_S = 600.0
-SERVER = ("--server", f"exec {sys.executable} -m http.server 8000")
+# It takes its time, as on a machine that does much else.
+SERVER = ("--server", f"sleep 3; exec {sys.executable} -m http.server 8000")
 # As a script runs its jobs in the background (POSIX.1-2017, Shell, 2.11): Ctrl-C is ignored from there on.
 AS_A_JOB = ("setsid", "--ctty", "sh", "-c", "trap '' INT QUIT; exec \"$@\"", "sh")
 # What a terminal's keys reach is what has spoken, and speaks again when it is continued: without Python's
@@ -35,8 +36,7 @@ FETCH = (
 @pytest.mark.usefixtures("host")
 def test_lines_of_a_pipe_are_typed_and_the_exit_code_comes_back(tmp_path: Path) -> None:
     (tmp_path / "note").write_text("theirs")
-    # In real time nobody knows when a server listens.
-    lines = f"until {FETCH} 2>/dev/null; do sleep 0.2; done\ntest -t 0 && echo a terminal\nexit 5\n"
+    lines = f"{FETCH}\ntest -t 0 && echo a terminal\nexit 5\n"
     done = _typed(lines, tmp_path, *SERVER)
     assert done.returncode == 5, done.stderr
     assert "theirs" in done.stdout

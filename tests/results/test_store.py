@@ -199,13 +199,30 @@ def test_a_changed_experiment_is_named_by_what_differs(tmp_path: Path) -> None:
     changed = differences.of_files(file, now)
     assert changed == ["scenario.chunk: 10min → 5min", "flow 2.size: 2MB → 3MB"]
     for told, words in (
-        (list(changed), "scenario.chunk: 10min → 5min; flow 2.size: 2MB → 3MB. Choose"),
-        ([f"key {it}" for it in range(5)], "key 0; key 1; key 2; and 2 more. Choose"),
-        ([], "files or programs that it names have changed. Choose"),
+        (list(changed), "scenario.chunk: 10min → 5min; flow 2.size: 2MB → 3MB; so"),
+        ([f"key {it}" for it in range(5)], "key 0; key 1; key 2; and 2 more; so"),
+        ([], "files or programs that it names have changed; so"),
     ):
         with pytest.raises(UserError) as error:
             resume.runs_there(results, {"other": "k"}, engine, partial(list, told))
-        assert words in str(error.value)
+        assert str(error.value).startswith(words)
+
+
+def test_runs_without_packets_are_missing_where_packets_are_wanted(tmp_path: Path) -> None:
+    """Also those that are called otherwise now."""
+    results = factory.build(tmp_path / "r", tmp_path / "s", SMALL)
+    engine = store.Results.open(results).manifest.engine
+    wanted = {run: str(number) for number, (run, _) in enumerate(layout.run_folders(results))}
+    for run, number in wanted.items():
+        (layout.run_folder(results, run) / layout.KEY).write_text(f'{{"key": "{number}"}}')
+    first, *others = wanted
+    wanted = {"new-name": wanted.pop(first), **wanted}
+    assert resume.runs_there(results, wanted, engine).missing(wanted) == []
+    for run in others[1:]:
+        (layout.run_folder(results, run) / layout.CAPTURE).write_bytes(b"")
+    there = resume.runs_there(results, wanted, engine, capture=True)
+    assert there.renamed == {"new-name": first}
+    assert there.missing(wanted) == ["new-name", others[0]]
 
 
 def test_results_without_run_keys_are_read_and_not_continued(tmp_path: Path) -> None:

@@ -63,6 +63,20 @@ def test_its_file_has_each_packet_once(tmp_path: Path) -> None:
     assert packets[0][3] == packet
 
 
+def test_of_one_instant_what_came_stands_before_what_was_sent_upon_it(tmp_path: Path) -> None:
+    """The client's SYN, and at one instant the SYN-ACK that came and the ACK that it sent."""
+    syn, syn_ack, ack, data = (ip_packet(100 + number, number) for number in range(4))
+    write_record(tmp_path, [(10, 3, syn), (20, 3, ack), (20, 3, data), (20, 7, syn_ack), (30, 7, ack)])
+    pcapng.convert(tmp_path, PLAN, tmp_path / "c.pcapng")
+    own = record([LINKS[3], LINKS[7]], [LINKS[3]], [LINKS[7]])
+    into = tapped.arriving_at("train", own, WIRE)
+    assert (into, tapped.arriving_at("trackside", own, WIRE)) == ({LINKS[7]}, {LINKS[3]})
+    assert tapped.arriving_at(LINKS[7], own, WIRE) == set()
+    assert tapped.select(tmp_path / "c.pcapng", tmp_path / "one.pcapng", [LINKS[3], LINKS[7]], into) == 5
+    _, packets = parse((tmp_path / "one.pcapng").read_bytes())
+    assert [packet for *_, packet in packets] == [syn, syn_ack, ack, data, ack]
+
+
 def test_a_damaged_capture_is_told(tmp_path: Path) -> None:
     write_record(tmp_path, [(10, 3, ip_packet(100, 1))])
     pcapng.convert(tmp_path, PLAN, tmp_path / "c.pcapng")

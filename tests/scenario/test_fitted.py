@@ -37,7 +37,7 @@ def test_lost_packets_give_the_chain_that_lost_them() -> None:
     made = GilbertElliott(p=0.02, r=0.1, loss_good=0.01, loss_bad=0.6)
     rng = np.random.default_rng(2)
     losses = (rng.random(20_000) < made.draw(20_000, rng)).astype(float)
-    assert gilbert_elliott.packets_of(losses) == 1
+    assert gilbert_elliott.packets_of(losses, 10e6, 1.0) == 1
     found = gilbert_elliott.fit(losses, 1)
     # About 330 bursts, of which some cannot be told from chance: a standard deviation of about 8 %.
     assert found.p == pytest.approx(0.02, rel=0.3)
@@ -51,12 +51,46 @@ def test_shares_of_lost_packets_give_the_chain_and_steps_that_were_not_seen_do_n
     rng = np.random.default_rng(3)
     losses = rng.binomial(100, made.draw(20_000, rng)) / 100
     losses[rng.random(20_000) < 0.1] = np.nan
-    assert gilbert_elliott.packets_of(losses) == 100
+    assert gilbert_elliott.packets_of(losses, 1e6, 1.0) == 100
+    assert gilbert_elliott.packets_of(losses, 6e6, 1.0) == 500
     found = gilbert_elliott.fit(losses, 100)
     assert found.p == pytest.approx(0.05, rel=0.1)
     assert found.r == pytest.approx(0.2, rel=0.1)
     assert found.loss_good == pytest.approx(0.002, abs=0.0002)
     assert found.loss_bad == pytest.approx(0.2, abs=0.005)
+
+
+@pytest.mark.parametrize(("loss_good", "error"), [(0.0, 0.0), (0.002, 0.0004)])
+def test_losses_in_few_steps_are_not_spread_over_all(loss_good: float, error: float) -> None:
+    """Bad seconds of a drive test lose unlike shares, some next to nothing: they are no good state's losses.
+    Where there are some in every second, they are."""
+    rng = np.random.default_rng(14)
+    bad = gilbert_elliott.bad_states(0.06, 0.3, 1000, rng)
+    shares = np.where(bad, rng.choice([0.004, 0.012, 0.03], 1000), loss_good)
+    losses = np.round(rng.binomial(600, shares) / 600, 4)
+    found = gilbert_elliott.fit(losses, 600)
+    assert found.loss_good == pytest.approx(loss_good, abs=error)
+    # The mean of what 150 to 180 bad steps lost has a standard deviation of about 0.001.
+    assert found.loss_bad == pytest.approx(0.0153, abs=0.004)
+    # Of steps that lose 0.4 % some may be good ones that lose 0.2 % on average.
+    assert found.p / (found.p + found.r) == pytest.approx(np.mean(bad), abs=0.06)
+
+
+def test_a_distribution_that_is_not_kept_is_named(tmp_path: Path) -> None:
+    found = measured(tmp_path)
+    model = fit(found, found.trace)
+    assert comparison.compare(model, *samples(found.trace, 1.0), seed=1)["far"] == {}
+    always = model.loss_down.model_copy(update={"loss_good": 0.0006})
+    spread = model.model_copy(update={"loss_down": always})
+    far = comparison.compare(spread, *samples(found.trace, 1.0), seed=1)["far"]
+    assert set(far) == {"loss_down", "loss_up"}
+    # Good for 5 of 6 steps, and these were lossless.
+    assert far["loss_down"] == pytest.approx(0.83, abs=0.05)
+    told = model.calibrated.model_copy(update={"far": {"loss_down": 0.834}})
+    link_model.write(model.model_copy(update={"calibrated": told}), tmp_path / "model.toml")
+    assert load_scenario(str(tmp_path / "model.toml")).title == (
+        "Link fitted to own.csv, unlike it in loss down (distance 0.83)"
+    )
 
 
 def test_a_loss_that_never_changes_has_one_state() -> None:

@@ -55,7 +55,7 @@ def test_a_good_ledger_is_read(tmp_path: Path) -> None:
         ("at_least = 0.9", "", "there is no bound; add at_least, at_most or both."),
         ("at_least = 0.9", "at_least = 0.9\nat_most = 0.8", "at_least is not below at_most"),
         ("at_least = 0.9", 'at_least = "0.9"', "at_least: '0.9' is not a number."),
-        ("at_least = 0.9", "at_least = 0.9\nquantile = 2.0", "quantile: 2.0 does not fit"),
+        ("at_least = 0.9", "at_least = 0.9\nquantile = 2.0", "quantile: 2.0 is out of range"),
         ("that = ", "than = ", "unknown key 'than'; did you mean 'that'?"),
         (
             'kpi = "throughput_bps"',

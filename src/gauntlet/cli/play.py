@@ -64,6 +64,7 @@ def play(file: Path, wishes: Wishes) -> int:
     from gauntlet.experiment import expand, load_experiment
     from gauntlet.report import closeness
 
+    _check_names(file)
     experiment = load_experiment(file, seed=wishes.seed, repetitions=wishes.repetitions)
     about = experiment.about
     # What the report would refuse is refused before anything is played.
@@ -122,6 +123,24 @@ def _stopped(out: Path, specs: Sequence["RunSpec"], repetitions: int) -> str:
     whole = repetitions_there(there, len(specs), repetitions) if there else ""
     said = f"Stopped. What is finished is kept in {out}; the same command continues."
     return f"{said} {whole} `gauntlet report {out}` compares what is there." if whole else said
+
+
+def _check_names(file: Path) -> None:
+    """Raises UserError where a flow is judged by what there is not; a file that cannot be read is left to who
+    reads it."""
+    import tomllib
+
+    from gauntlet.errors import UserError
+    from gauntlet.metrics import asked
+
+    try:
+        raw = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    try:
+        asked.check_names(raw)
+    except UserError as error:
+        raise UserError(f"{file}: {error}") from None
 
 
 def _check_asked(experiment: "Experiment") -> None:
@@ -251,7 +270,10 @@ def _sources(outcome: "Outcome") -> str:
     kept = f"{outcome.present_before} were there, {outcome.cached} came from the cache"
     played = f"{outcome.finished} {'was' if outcome.finished == 1 else 'were'} played"
     failed = f", {len(outcome.failed)} failed" if outcome.failed else ""
-    return f"Of {_counted(outcome.planned, 'run')} {kept}, {played}{failed}."
+    anew = (
+        f" {_counted(outcome.uncaptured, 'run')} had been kept without packets." if outcome.uncaptured else ""
+    )
+    return f"Of {_counted(outcome.planned, 'run')} {kept}, {played}{failed}.{anew}"
 
 
 def _warn(outcome: "Outcome") -> None:

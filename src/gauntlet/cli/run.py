@@ -30,7 +30,9 @@ from gauntlet.cli.cluster import cluster, scheduler_options
 @scheduler_options
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder (default: results/NAME).")
 @click.option("--classes", type=click.Path(path_type=Path), help="Classes of service to advise by (TOML).")
-@click.option("--capture", is_flag=True, help="Keep the packets of every run as pcapng.")
+@click.option(
+    "--capture", is_flag=True, help="Keep the packets of every run as pcapng, also of those that are there."
+)
 @click.option("--no-cache", is_flag=True, help="Play every run; neither read nor fill the cache of runs.")
 @click.option("--no-rehearsal", is_flag=True, help="Do not try programs of your own before the first run.")
 @click.option("--open", "open_", is_flag=True, help="Open the report in the browser.")

@@ -54,7 +54,7 @@ def fit(
     """
     from gauntlet import units
     from gauntlet.cli.output import console, print_json
-    from gauntlet.cli.scenario_table import apart, comparison
+    from gauntlet.cli.scenario_table import apart, comparison, far
     from gauntlet.errors import UserError
     from gauntlet.experiment import ScenarioRef, links
     from gauntlet.scenario.fitted import link_model
@@ -74,13 +74,14 @@ def fit(
         states=states,
         order=order,
     )
-    link_model.write(fitted, model)
     compared: dict[str, Any] = compare(fitted, *samples(trace, fitted.step_s), seed)
+    told = fitted.calibrated.model_copy(update={"far": compared["far"] or None})
+    link_model.write(fitted.model_copy(update={"calibrated": told}), model)
     if json_:
         print_json({"model": str(model), **compared})
         return
     for table in comparison(compared):
         console().print(table)
-    if said := apart(compared):
+    for said in filter(None, (apart(compared), far(compared))):
         console().print(said)
     click.echo(str(model))

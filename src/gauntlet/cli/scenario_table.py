@@ -7,6 +7,7 @@ from rich.table import Table
 
 from gauntlet import units
 from gauntlet.metrics.numbers import listed
+from gauntlet.scenario.fitted.comparison import FAR
 
 _PARTS = ("min", "mean", "max")
 _ROWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -116,6 +117,17 @@ def apart(found: Mapping[str, Any]) -> str | None:
     return (
         f"The model draws up and down apart, and does not keep how they went together: correlation of "
         f"{listed(said)}."
+    )
+
+
+def far(found: Mapping[str, Any]) -> str | None:
+    """What the model draws unlike the measured link, in a sentence."""
+    said = [f"{name.replace('_', ' ')} ({distance:.2f})" for name, distance in found["far"].items()]
+    if not said:
+        return None
+    return (
+        f"Far from what was measured, a distance above {FAR:g}: {listed(said)}. Links of this model are not "
+        "like the measured one in this, and reports say so; play the measured link beside them."
     )
 
 

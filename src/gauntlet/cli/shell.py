@@ -7,9 +7,21 @@ from typing import Any
 
 import click
 
-from gauntlet.cli.exec import SERVER_LEAD_S, found, line_options, program, run_of
+from gauntlet.cli.exec import found, line_options, program, run_of
 
 LIMIT = "24h"
+_SERVE = """listening() { cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null |
+    grep -c -e ' 0A ' -e ' 07 '; }
+before=$(listening)
+( while kill -0 $$ 2>/dev/null && [ "$(listening)" -le "$before" ]; do sleep 0.1; done; : > "$0" ) &
+exec sh -c "$1"
+"""
+"""The server, and beside it a watch on its own network: the file appears when a socket listens there, or
+when the server has ended. States of sockets as in Linux' include/net/tcp_states.h: 0A listens, 07 is UDP
+without a peer.
+"""
+_AWAIT = 'n=0; while [ ! -e "$0" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done; exec "$@"'
+"""COMMAND once the file is there, or after ten seconds, for what is beside need not listen at all."""
 
 
 @click.command(short_help="Open a shell behind an emulated link, in real time.")
@@ -32,8 +44,9 @@ def shell(
 ) -> None:
     """Open a shell, or COMMAND, on one side of an emulated link, on this machine's kernel and in real time.
 
-    The other side is called trackside (or train): start a server there with --server. Nothing of the network
-    around is to be seen. Needs what `gauntlet doctor` says of the host ground.
+    The other side is called trackside (or train): start a server there with --server; the shell
+    opens when it listens, has ended, or after 10 s. Nothing of the network around is to be seen. Needs
+    what `gauntlet doctor` says of the host ground.
 
     \b
     Examples:
@@ -53,12 +66,11 @@ def shell(
         name, params, start=start, channel_delay=channel_delay, loss=loss, limit=limit, seed=seed, plain=True
     )
     first, *rest = command or (os.environ.get("SHELL") or "sh",)
-    lead_s = SERVER_LEAD_S if server else 0.0
-    here = program("program", side, [found(first), *rest], environment, hosts=hosts, start_s=lead_s)
+    here = program("program", side, [found(first), *rest], environment, hosts=hosts)
     programs = [here]
     if server:
         other = "trackside" if side == "train" else "train"
-        beside = program("server", other, [found("sh"), "-c", server], environment, hosts=hosts, wait=False)
+        beside = program("server", other, [found("sh")], environment, hosts=hosts, wait=False)
         programs.insert(0, beside)
     for it in programs:
         # What is written on this machine stays there.
@@ -71,6 +83,10 @@ def shell(
 
     ground = host.Host.installed(STOCK_SYSCTLS)
     with tempfile.TemporaryDirectory(prefix="gauntlet-shell-") as folder:
+        if server:
+            listens = str(Path(folder) / "listens")
+            beside["argv"] += ["-c", _SERVE, listens, server]
+            here["argv"] = [found("sh"), "-c", _AWAIT, listens, *here["argv"]]
         with terminal() as place:
             here["terminal"] = str(place)
             planned = {**run, "programs": programs}

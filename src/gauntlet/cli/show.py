@@ -44,7 +44,7 @@ def show(run: Path, *, tap: str | None, out: Path | None, open_: bool) -> None:
     target = out or Path(f"{run.resolve().name}-{tap.replace('>', '-to-')}.pcapng")
     links = tapped.links_of(tap, record, plan)
     with failures_named(f"write {target}"):
-        count = tapped.select(capture, target, links)
+        count = tapped.select(capture, target, links, tapped.arriving_at(tap, record, plan))
     click.echo(f"{count:,} packets of {' and '.join(links)}.", err=True)
     click.echo(str(target))
     if open_:

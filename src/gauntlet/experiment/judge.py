@@ -45,9 +45,7 @@ class Judge(Strict):
             return given
         level = given.get("quantile")
         if isinstance(level, int | float) and 1 < level < 100:
-            raise ValueError(
-                f"quantile: {level:g} is above 1; for {level:g} % of the messages write {level / 100:g}."
-            )
+            raise ValueError(f"quantile: {level:g} is no share of the messages; write {level / 100:g}.")
         try:
             read = {key: _bound(given["kpi"], key, given[key]) for key in _BOUNDS if key in given}
         except UserError as error:

@@ -22,8 +22,11 @@ from gauntlet.experiment.schema import (
     ExperimentSection,
     RecordSection,
 )
-from gauntlet.experiment.strict import Location, sentence
+from gauntlet.experiment.strict import Location, sentences
 from gauntlet.experiment.threats import ThreatSection
+
+_MISTAKES = 10
+"""That are told at once; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,24 @@ def parse_experiment(
     try:
         file = ExperimentFile.model_validate(raw)
     except ValidationError as error:
-        raise UserError(f"{source}: {sentence(error, partial(_written, raw=raw))}") from None
+        raise UserError(_each(source, sentences(error, partial(_written, raw=raw)))) from None
     try:
         about = _about(file.experiment, seed, repetitions)
         own = {name: (section.stack(name, folder), section.label) for name, section in file.stack.items()}
         known = own_protocols(own)
         chosen, found = axes(file.matrix, known)
         points = tuple(_points(file, found, known))
+        if file.load is not None:
+            _carry(file.load.test, chosen, known)
     except UserError as error:
-        raise UserError(f"{source}: {error}") from None
+        raise UserError(_each(source, str(error))) from None
     nodes, threats = tuple(file.in_path), tuple(file.threat)
     return Experiment(source, folder, text, about, file.record, tuple(chosen), points, nodes, threats, known)
+
+
+def _each(source: str, mistakes: str) -> str:
+    """Mistakes, a line each, with the file before every one."""
+    return "\n".join(f"{source}: {line}" for line in mistakes.splitlines())
 
 
 def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) -> ExperimentSection:
@@ -106,6 +116,16 @@ def _about(about: ExperimentSection, seed: int | None, repetitions: int | None) 
         raise UserError(f"{repetitions} repetitions are out of range; give 1 to {MAX_REPETITIONS}.")
     changes = {"seed": seed, "repetitions": repetitions}
     return about.model_copy(update={key: value for key, value in changes.items() if value is not None})
+
+
+def _carry(test: str, chosen: list[str], known: Mapping[str, Protocol]) -> None:
+    """See that all protocols hold their sender back, as the load of a test needs it. Raises UserError."""
+    for key in chosen:
+        if key in known and not known[key].reliable:
+            raise UserError(
+                f"[matrix] protocols: '{key}' holds no sender back, and the load of {test} is streams that "
+                "adapt to the line; take tcp-cubic or another that does."
+            )
 
 
 def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protocol]) -> list[Point]:
@@ -131,6 +151,7 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
         "sysctl": file.sysctl,
     }
     points = []
+    mistakes: dict[str, None] = {}
     for values in itertools.product(*(axis.values for axis in found)):
         chosen = tuple(zip(found, values, strict=True))
         raw: Mapping[str, Any] = sections
@@ -138,8 +159,17 @@ def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protoco
             raw = overlay(raw, axis, value)
         place = partial(_place, chosen=chosen, single_flow=file.workload is not None)
         network = None if file.network is None else raw["network"]
-        checked = check_condition({**raw, "network": network, "flow": tuple(raw["flow"])}, place, known)
+        try:
+            checked = check_condition({**raw, "network": network, "flow": tuple(raw["flow"])}, place, known)
+        except UserError as error:
+            # Those of other conditions too, so that all can be mended at once.
+            mistakes.update(dict.fromkeys(str(error).splitlines()))
+            continue
         points.append(Point(chosen, checked))
+    if mistakes:
+        more = len(mistakes) - _MISTAKES
+        told = [*mistakes][:_MISTAKES] + [f"and {more} more mistakes."] * (more > 0)
+        raise UserError("\n".join(told))
     return points
 
 
@@ -172,7 +202,7 @@ def check_condition(
     try:
         return Condition.model_validate(raw, context=known)
     except ValidationError as error:
-        raise UserError(sentence(error, place or _section)) from None
+        raise UserError(sentences(error, place or _section)) from None
 
 
 def _written(location: Location, raw: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
 from gauntlet import units
 from gauntlet.errors import UserError
@@ -123,6 +123,14 @@ class QueueSection(Strict):
     diffserv: Literal["besteffort", "diffserv3", "diffserv4", "diffserv8"] | None = None
     """Classes into which CAKE puts packets by their DSCP."""
 
+    @field_validator("kind", mode="before")
+    @classmethod
+    def _spelt_as_here(cls, written: object) -> object:
+        kind = _kind_of(written)
+        if isinstance(written, str) and kind not in (None, written):
+            raise ValueError(f'{written!r} is called "{kind}" here; write kind = "{kind}".')
+        return written
+
     @model_validator(mode="after")
     def _of_its_kind(self) -> "QueueSection":
         kind = KINDS[self.kind]
@@ -158,20 +166,22 @@ def amount(written: str) -> tuple[float, Unit]:
         else:
             number, unit = units.time_s(written), "s"
     except UserError:
+        if (kind := _kind_of(written)) is not None:
+            raise ValueError(f'{written!r} is a kind of queue; write {{ kind = "{kind}" }}.') from None
         raise ValueError(
-            f"{written!r} is no limit of a queue; write '512kB', '1000 packets', '100ms' or '1 BDP'"
-            f"{_discipline(written)}."
+            f"{written!r} is no limit of a queue; write '512kB', '1000 packets', '100ms' or '1 BDP'."
         ) from None
     if number <= 0:
         raise ValueError(f"the limit {written!r} lets nothing through; give one above 0.")
     return number, unit
 
 
-def _discipline(written: str) -> str:
-    """How the discipline is written that somebody names in the place of a limit; empty where it is none."""
-    name = re.sub(r"[\s_-]", "", written.lower())
-    kind = {"droptail": "bfifo", "fifo": "bfifo", **{it.replace("_", ""): it for it in KINDS}}.get(name)
-    return "" if kind is None else f', and the discipline as {{ kind = "{kind}" }}'
+def _kind_of(written: object) -> str | None:
+    """The kind that a word means, in whatever spelling; a drop-tail queue is the FIFO of bytes."""
+    plain = re.sub(r"[^a-z]", "", str(written).lower())
+    if plain in ("droptail", "taildrop", "fifo"):
+        return "bfifo"
+    return next((kind for kind in KINDS if kind.replace("_", "") == plain), None)
 
 
 def read(written: object) -> int | QueueSection:

@@ -37,7 +37,10 @@ class Strict(BaseModel):
 
 def sentence(error: ValidationError, place: Callable[[Location], str]) -> str:
     """The first problem as one sentence; `place` turns pydantic's location into words."""
-    problem = error.errors(include_url=False)[0]
+    return _told(error.errors(include_url=False)[0], place)
+
+
+def _told(problem: ErrorDetails, place: Callable[[Location], str]) -> str:
     location = problem["loc"]
     if problem["type"] == "missing":
         where = place(location[:-1])
@@ -45,6 +48,17 @@ def sentence(error: ValidationError, place: Callable[[Location], str]) -> str:
     where = place(location)
     text = _plain(problem)
     return f"{where}: {text}" if where else text
+
+
+def sentences(error: ValidationError, place: Callable[[Location], str]) -> str:
+    """As `sentence`, of every key with a problem, a line each."""
+    told: dict[Location, str] = {}
+    for problem in error.errors(include_url=False):
+        # What can be one of several has a problem for each of them.
+        location = problem["loc"]
+        key = location[: 3 if len(location) > 1 and isinstance(location[1], int) else 2]
+        told.setdefault(key, _told(problem, place))
+    return "\n".join(dict.fromkeys(told.values()))
 
 
 def _missing_top(location: Location) -> str:
@@ -62,10 +76,20 @@ def _plain(problem: ErrorDetails) -> str:
     wanted = _WANTED.get(kind)
     if wanted is not None:
         return f"{given!r} is not {wanted}."
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"{given!r} is out of range; give {words.format(problem['ctx'][key])}."
     message = problem["msg"]
     return f"{given!r} does not fit: {message[0].lower()}{message[1:]}."
 
 
+_BOUNDS = {
+    "greater_than": ("gt", "more than {}"),
+    "greater_than_equal": ("ge", "{} or more"),
+    "less_than": ("lt", "less than {}"),
+    "less_than_equal": ("le", "{} or less"),
+}
+"""Where a number has to be, by pydantic's name of the problem."""
 _WANTED = {
     "int_type": "a whole number",
     "float_type": "a number",

@@ -1,5 +1,7 @@
 """What an experiment asks of a flow (`judge`): which quantity, its bound, and whether a flow keeps it."""
 
+import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -97,6 +99,36 @@ def check(judges: Mapping[str, Mapping[str, Any]], answer_by: str) -> None:
             raise UserError(f"flow '{name}', {error}") from None
     if answer_by and answer_by not in registry():
         raise UserError(f"[experiment] answer_by: {unknown_key(answer_by, registry())}")
+
+
+def check_names(raw: Mapping[str, Any]) -> None:
+    """Whether there is each KPI by which an experiment file, as read from TOML, judges: a wrong name is told
+    before its bound, whose unit hangs on it. What is otherwise wrong in the file is left to its reader.
+
+    Raises UserError.
+    """
+    flows = raw.get("flow")
+    places = [("[workload]", raw.get("workload")), ("[load]", raw.get("load"))]
+    places += [(f"[[flow]] {n}", it) for n, it in enumerate(flows if isinstance(flows, list) else [], 1)]
+    for place, section in places:
+        judge = section.get("judge") if isinstance(section, dict) else None
+        kpi = judge.get("kpi") if isinstance(judge, dict) else None
+        if isinstance(kpi, str) and kpi not in registry() and kpi not in MESSAGES:
+            raise UserError(f"{place} judge, kpi: {_no_kpi(kpi)}")
+
+
+def _no_kpi(named: str) -> str:
+    """That there is none of this name, and which is meant."""
+    close = difflib.get_close_matches(named, [*MESSAGES, *registry()], n=1, cutoff=0.6)
+    if close:
+        return f"there is no KPI '{named}'; did you mean '{close[0]}'?"
+    level = re.fullmatch(r"p(\d\d)(?:[._]?(\d))?", named)
+    if level:
+        share = f"0.{level[1]}{level[2] or ''}"
+        return f"there is no KPI '{named}'; did you mean kpi = \"message_delay_s\" with quantile = {share}?"
+    if re.search("delay|latency|rtt|ping|deadline", named.lower()):
+        return f"there is no KPI '{named}'; did you mean 'message_delay_s'?"
+    return f"there is no KPI '{named}'; choose {', '.join(registry())}."
 
 
 def _known(named: str, level: float | None) -> Kpi:

@@ -33,10 +33,13 @@ class There:
     """There under another id: the id that the experiment has -> that of the folder."""
     failed: frozenset[str] = frozenset()
     """What did not come to its end, and is no run of the experiment any more."""
+    uncaptured: frozenset[str] = frozenset()
+    """There, or there under another id, without its packets, which are wanted."""
 
     def missing(self, wanted: Mapping[str, str]) -> list[str]:
-        """Ids that are wanted and not there, in order."""
-        return [run for run in wanted if run not in self.present and run not in self.renamed]
+        """Ids that are wanted and not there as they are wanted, in order."""
+        there = (self.present | self.renamed.keys()) - self.uncaptured
+        return [run for run in wanted if run not in there]
 
 
 def runs_there(
@@ -44,9 +47,12 @@ def runs_there(
     wanted: Mapping[str, str],
     engine: Mapping[str, str],
     differences: Callable[[], Sequence[str]] = tuple,
+    *,
+    capture: bool = False,
 ) -> There:
     """Find the runs that are `wanted` (id -> key) in a folder, which may be absent. `differences` says in
-    what the experiment of the folder differs from the one that is to be played, a sentence each.
+    what the experiment of the folder differs from the one that is to be played, a sentence each; with
+    `capture` the packets of runs are wanted too.
 
     Raises UserError when it holds others, or runs of another engine or of a version that had no keys.
     """
@@ -65,12 +71,18 @@ def runs_there(
     if foreign:
         count = "a run" if len(foreign) == 1 else f"{len(foreign)} runs"
         raise UserError(
-            f"{results} holds {count} that this experiment does not have ({foreign[0]}), or has otherwise: "
-            f"{_in_short(differences())}. Choose another results folder with --out (what both have is taken "
-            "from the cache) or remove that one"
+            f"{_in_short(differences())}; so {results} holds {count} that this experiment does not have "
+            f"({foreign[0]}), or has otherwise. Choose another results folder with --out (what both have is "
+            "taken from the cache) or remove that one"
         )
     left = {run for run, _ in layout.run_folders(results)} - set(there) - set(wanted)
-    return There(frozenset(present), renamed, frozenset(left))
+    folders = {**{run: run for run in present}, **renamed}
+    bare = {
+        run
+        for run, folder in folders.items()
+        if capture and not (layout.run_folder(results, folder) / layout.CAPTURE).exists()
+    }
+    return There(frozenset(present), renamed, frozenset(left), frozenset(bare))
 
 
 def _in_short(differences: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ Of one end a file has what that end sent and what reached it, once each.
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,34 @@ def links_of(place: str, record: Mapping[str, Any], plan: Mapping[str, Any]) -> 
     taps = [str(tap["link"]) for tap in record["taps"]]
     if place in taps:
         return [place]
-    nodes, found = _nodes(place, plan), []
+    leaving, arriving = _ways(place, record, plan)
+    if not leaving | arriving:
+        known = ", ".join([*ends(plan), *taps])
+        raise UserError(f"--tap: nothing was captured at '{place}'; choose {known}.")
+    return [link for link in taps if link in leaving | arriving]
+
+
+def arriving_at(place: str, record: Mapping[str, Any], plan: Mapping[str, Any]) -> set[str]:
+    """Of the links that `links_of` names, those whose packets reach the place; none of a tapped link."""
+    return set() if any(tap["link"] == place for tap in record["taps"]) else _ways(place, record, plan)[1]
+
+
+def _ways(place: str, record: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """The tapped links by which packets leave a place, and those by which they reach it."""
+    nodes = _nodes(place, plan)
+    leaving: set[str] = set()
+    arriving: set[str] = set()
     for path in record["paths"]:
         # Of the links that a packet passes only those with taps are told.
         flow = next(it for it in plan["flows"] if it["id"] == path["flow"])
         onwards, back = path["forward"], path["return"]
-        found += [*onwards[:1], *back[-1:]] if flow["from"] in nodes else []
-        found += [*onwards[-1:], *back[:1]] if flow["to"] in nodes else []
-    if not found:
-        known = ", ".join([*ends(plan), *taps])
-        raise UserError(f"--tap: nothing was captured at '{place}'; choose {known}.")
-    return [link for link in taps if link in found]
+        if flow["from"] in nodes:
+            leaving.update(onwards[:1])
+            arriving.update(back[-1:])
+        if flow["to"] in nodes:
+            leaving.update(back[:1])
+            arriving.update(onwards[-1:])
+    return leaving, arriving
 
 
 def ends(plan: Mapping[str, Any]) -> list[str]:
@@ -50,12 +67,18 @@ def _nodes(place: str, plan: Mapping[str, Any]) -> Sequence[str]:
     return network.train_hosts if place == "train" else list(network.trackside_hosts.values())
 
 
-def select(source: Path, target: Path, links: Sequence[str]) -> int:
+def select(source: Path, target: Path, links: Sequence[str], arriving: Collection[str] = ()) -> int:
     """Write what a capture has of these links, and return how many packets that are. Raises RunError when it
     is damaged.
+
+    Virtual time stands still while an end answers. So of packets of one instant those of `arriving` links
+    are written first, as the end saw them: what came before what it sent upon that.
     """
     content = source.read_bytes()
     number_of: dict[int, int] = {}
+    into: set[int] = set()
+    instant: tuple[int, int] | None = None
+    sent: list[bytes] = []
     interfaces = packets = place = 0
     with target.open("wb") as out:
         while place < len(content):
@@ -63,15 +86,25 @@ def select(source: Path, target: Path, links: Sequence[str]) -> int:
             block = content[place : place + length]
             place += length
             if kind == pcapng.INTERFACE:
-                if pcapng.interface_name(block) in links:
+                name = pcapng.interface_name(block)
+                if name in links:
+                    into |= {interfaces} if name in arriving else set()
                     number_of[interfaces] = len(number_of)
                     out.write(block)
                 interfaces += 1
             elif kind != pcapng.PACKET:
                 out.write(block)
             elif (number := struct.unpack_from("<I", block, 8)[0]) in number_of:
-                out.write(block[:8] + struct.pack("<I", number_of[number]) + block[12:])
+                written = block[:8] + struct.pack("<I", number_of[number]) + block[12:]
+                if (now := struct.unpack_from("<II", block, 12)) != instant:
+                    out.writelines(sent)
+                    instant, sent = now, []
+                if number in into:
+                    out.write(written)
+                else:
+                    sent.append(written)
                 packets += 1
+        out.writelines(sent)
     return packets
 
 

@@ -11,6 +11,8 @@ SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles that are shown."""
 LEAST_CORRELATION = 0.3
 """Less, the two directions of a journey may have in common by chance."""
+FAR = 0.2
+"""A distance above it is named: so large a share of the steps is on the wrong side of some value."""
 _LEAST_STEPS = 20_000
 """A link drawn for less would show its own chance, not the model."""
 _MOST_STEPS = 200_000
@@ -21,10 +23,12 @@ def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int
     """Plain JSON types: for each quantity outside of outages the mean, quantiles and the correlation from one
     step to the next, measured and fitted, and the largest distance of the two distribution functions
     (Kolmogorov and Smirnov's); the outages; how the two directions' rates go together; and the correlation of
-    the directions where they do so in what was measured and the model draws them apart.
+    the directions where they do so in what was measured and the model draws them apart. `far` has the
+    quantities whose distance is above `FAR`.
     """
     steps = min(max(_LEAST_STEPS, _MEASURED_TIMES * len(out)), _MOST_STEPS)
     drawn, drawn_out = model.draw(steps, seed)
+    distances = {name: _distance(measured[name][~out], drawn[name][~drawn_out]) for name in QUANTITIES}
     return {
         "step_s": model.step_s,
         "measured_steps": len(out),
@@ -34,7 +38,7 @@ def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int
                 "model": getattr(model, name).model,
                 "measured": _figures(measured[name][~out]),
                 "fitted": _figures(drawn[name][~drawn_out]),
-                "distance": _distance(measured[name][~out], drawn[name][~drawn_out]),
+                "distance": distances[name],
             }
             for name in QUANTITIES
         },
@@ -47,6 +51,7 @@ def compare(model: LinkModel, measured: dict[str, Floats], out: Flags, seed: int
             "fitted": _correlation(drawn["rate_down"][~drawn_out], drawn["rate_up"][~drawn_out]),
         },
         "drawn_apart": _drawn_apart(model, measured, out),
+        "far": {name: distance for name, distance in distances.items() if distance > FAR},
     }
 
 

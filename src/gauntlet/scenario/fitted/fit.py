@@ -36,7 +36,7 @@ def fit(
     """
     step_s = usual_step_s(trace) if step_s is None else step_s
     measured, out = samples(trace, step_s)
-    models = _models(measured, out, method, states, order)
+    models = _models(measured, out, step_s, method=method, states=states, order=order)
     path = Path(scenario.name)
     calibrated = Calibration(
         source=path.name,
@@ -84,7 +84,7 @@ def samples(trace: Trace, step_s: float) -> tuple[dict[str, Floats], Flags]:
 
 
 def _models(
-    measured: dict[str, Floats], out: Flags, method: Method, states: int, order: int | None
+    measured: dict[str, Floats], out: Flags, step_s: float, *, method: Method, states: int, order: int | None
 ) -> dict[str, Series]:
     models: dict[str, Series] = {}
     for what in ("rate", "delay", "loss"):
@@ -99,7 +99,8 @@ def _models(
                 models[name] = Proportional(of=f"{what}_down", ratio=round(ratio, 9))
             elif what == "loss":
                 seen = np.where(out, np.nan, measured[name])
-                models[name] = gilbert_elliott.fit(seen, gilbert_elliott.packets_of(seen))
+                rate_bps = float(np.mean(measured[f"rate_{side}"][~out]))
+                models[name] = gilbert_elliott.fit(seen, gilbert_elliott.packets_of(seen, rate_bps, step_s))
             elif method == "markov":
                 models[name] = markov.fit(values, states)
             else:

@@ -34,6 +34,8 @@ class Calibration(StrictData):
     sha256: str | None = None
     """Of the file, where it is one."""
     duration_s: float = Field(gt=0)
+    far: dict[str, float] | None = None
+    """Quantities whose distribution is far from the measured one, with the distance of the two."""
 
 
 class Outages(StrictData):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gauntlet.scenario.fitted import link_model
+from gauntlet.scenario.fitted.link_model import Calibration
 from gauntlet.scenario.model import Scenario
 from gauntlet.scenario.params import DurationS, ScenarioParams, SizeBytes, read_params
 
@@ -34,7 +35,7 @@ def build(name: str, given: Mapping[str, object] | None, seed: int) -> Scenario:
     trace = model.trace(duration_s, seed, name)
     return Scenario(
         name=name,
-        title=f"Link fitted to {model.calibrated.source}",
+        title=_title(model.calibrated),
         kind=link_model.KIND,
         bearers={"link": trace},
         duration_s=duration_s,
@@ -42,3 +43,12 @@ def build(name: str, given: Mapping[str, object] | None, seed: int) -> Scenario:
         params=params.model_dump(),
         seed=seed,
     )
+
+
+def _title(calibrated: Calibration) -> str:
+    """What it was fitted to, and what of it is not like that."""
+    title = f"Link fitted to {calibrated.source}"
+    if not calibrated.far:
+        return title
+    unlike = (f"{name.replace('_', ' ')} (distance {far:.2f})" for name, far in calibrated.far.items())
+    return f"{title}, unlike it in {', '.join(unlike)}"
