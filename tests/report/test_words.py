@@ -32,16 +32,19 @@ def test_a_transfer_that_goes_up_is_no_download(tmp_path: Path, direction: str, 
     assert told.label == words
 
 
-def test_no_two_lines_over_time_have_one_colour_or_one_name(tmp_path: Path) -> None:
-    """Two flows of the same work and protocol, and one of another work."""
+def test_no_two_lines_over_time_have_one_look_or_one_name(tmp_path: Path) -> None:
+    """Two flows of the same work and protocol, and one of another work, which is told apart by its width."""
     results = build(tmp_path, Flow("cbr"), Flow("cbr"), Flow("bulk", "down"))
     drawn = figures(report.load(results)).series
     assert drawn is not None
     lines = {run["line"] for run in drawn.runs}
     assert len(lines) == 2 * 3
-    scale = drawn.figure.spec["vconcat"][1]["encoding"]["color"]["scale"]
+    encoding = drawn.figure.spec["vconcat"][1]["encoding"]
+    scale, widths = encoding["color"]["scale"], encoding["strokeWidth"]["scale"]
     assert set(scale["domain"]) == lines
-    assert len(set(scale["range"])) == len(lines)
+    assert widths["domain"] == scale["domain"]
+    looks = set(zip(scale["range"], widths["range"], strict=True))
+    assert len(looks) == len(lines)
     dark = report.build(results).read_text().partition("prefers-color-scheme: dark")[2]
     assert all(f'[stroke="{colour}"]' in dark for colour in scale["range"])
 
