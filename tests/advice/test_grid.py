@@ -381,6 +381,19 @@ def test_where_none_serves_the_nearest_is_named_with_its_distance() -> None:
         }
     )
     assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
+        "SCTP and UDP serve it at 25 ms, 0 % loss, not at 25 ms, 1 % loss; nearest there is SCTP "
+        "(a near miss, 1.05 × the limit at 25 ms, 1 % loss: one-way delay, 95th percentile)."
+    )
+
+
+def test_where_each_serves_elsewhere_none_is_said_to_serve_it() -> None:
+    results = Results(
+        {
+            ("slow", (0.025, 0.0)): {"sctp": around(0.01), "udp": around(3.0)},
+            ("slow", (0.025, 0.01)): {"sctp": around(0.105, 0.001), "udp": around(0.02)},
+        }
+    )
+    assert words.answer(made(results, LOSSY, candidates=["sctp", "udp"])) == (
         "None serves it under both conditions; nearest is SCTP (a near miss, 1.05 × the limit at "
         "25 ms, 1 % loss: one-way delay, 95th percentile). SCTP serves it under "
         "1 of 2 conditions and UDP under 1."

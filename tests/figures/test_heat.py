@@ -45,6 +45,14 @@ def test_where_nothing_was_done_the_shade_is_the_worst() -> None:
     assert shades(table("download_time_s", [1.0, 2.0, 5.0, 3.0], failed=0)) == [0.0, 0.75, 0.0, 0.5]
 
 
+@pytest.mark.parametrize("kpi", ["throughput_bps", "download_time_s"])
+def test_what_hardly_differs_looks_alike(kpi: str) -> None:
+    assert shades(table(kpi, [94.6] * 4)) == [1.0] * 4
+    close = [94.6, 94.5, 94.6, 94.5]
+    assert all(shade is not None and shade > 0.97 for shade in shades(table(kpi, close)))
+    assert 1.0 in shades(table(kpi, close))
+
+
 def test_heads_of_neighbours_are_joined() -> None:
     assert table("throughput_bps", [1.0] * 4).heads == [
         [("delay 25 ms", 2)],

@@ -289,24 +289,36 @@ def answer(grid: Grid) -> str:
     if all(it.grade in (Grade.NOTHING, Grade.UNMEASURED) for cell in grid.own for it in cell.candidates):
         where = "under any condition" if len(grid.own) > 1 else _under(grid)
         return f"None serves it {where}: with none does everything arrive."
-    if len(overall) == 1 and any(cell.serving for cell in grid.own):
-        return _of_one(grid)
+    if told := _at_some(grid, overall):
+        return told
     told = f"None serves it {_under(grid)}; nearest is {label(nearest.protocol)} ({_worst(grid, nearest)})."
     return told + _partly(grid)
 
 
-def _of_one(grid: Grid) -> str:
-    """Where the only transport serves and where not: UDP serves it at queue CAKE, not at queue FIFO of 512 kB
-    (4.95 × the limit: one-way delay).
+def _at_some(grid: Grid, overall: Sequence[Candidate]) -> str:
+    """Where all transports serve and where none does: UDP serves it at queue CAKE, not at queue FIFO (4.95 ×
+    the limit: one-way delay); of several with the one that comes nearest. Empty where they differ in that, or
+    nothing serves.
     """
-    (worst_,) = grid.overall()
+    judged = [it for it in grid.own if it.judged]
+    differ = any(0 < len(it.serving) < len(it.candidates) for it in judged)
+    if differ or not any(it.serving for it in judged):
+        return ""
     several = len({cell.queue for cell in grid.own}) > 1
-    serving = [condition(it, queue=several) for it in grid.own if it.serving]
-    failing = [condition(it, queue=several) for it in grid.own if it.judged and not it.serving]
+    serving = [condition(it, queue=several) for it in judged if it.serving]
+    failing = [condition(it, queue=several) for it in judged if not it.serving]
+    alone = len(overall) == 1
     if max(len(serving), len(failing)) > NAMED or not failing:
-        return f"{_partly(grid).strip()[:-1]}; where it does worst: {_worst(grid, worst_)}."
-    apart = "" if len(failing) > 1 else f" ({distance(worst_.deciding)}: {_measured(worst_.deciding)})"
-    return f"{label(worst_.protocol)} serves it at {listed(serving)}, not at {listed(failing)}{apart}."
+        if not alone:
+            return ""
+        return f"{_partly(grid).strip()[:-1]}; where it does worst: {_worst(grid, overall[0])}."
+    nearest, deciding = overall[0], overall[0].deciding
+    if not alone:
+        far = f"; nearest there is {label(nearest.protocol)} ({_worst(grid, nearest)})"
+    else:
+        far = f" ({distance(deciding)}: {_measured(deciding)})" if len(failing) == 1 else ""
+    names, verb = listed([label(it.protocol) for it in overall]), "serves" if alone else "serve"
+    return f"{names} {verb} it at {listed(serving)}, not at {listed(failing)}{far}."
 
 
 def _under(grid: Grid) -> str:

@@ -26,9 +26,17 @@ AT_LEAST = "≥ "
 """Before a mean in which flows that did not end count with their limit: the true one is no smaller."""
 
 
+WHOLE_SCALE = 0.05
+"""Numbers that are closer to each other than this share of the largest do not take up all shades: what hardly
+differs looks alike.
+"""
+
+
 @dataclass(frozen=True)
 class HeatCell:
-    """What one cell shows; `heat` is 0 (worst of the table) to 1 (best), None without a trusted value."""
+    """What one cell shows; `heat` is 1 for the best of the table, at least 0 for others, None without a
+    trusted value.
+    """
 
     value: str
     interval: str
@@ -88,6 +96,7 @@ def heat(
     """
     numbers = [number for number in columns["number"] if number is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
+    span = max(high - low, WHOLE_SCALE * max(abs(low), abs(high)))
     rows: dict[str, tuple[str, str, bool, list[HeatCell]]] = {}
     for values in zip(*columns.values(), strict=True):
         cell = dict(zip(columns, values, strict=True))
@@ -96,8 +105,8 @@ def heat(
         )
         shade = None
         if number is not None:
-            shade = (number - low) / (high - low) if high > low else 1.0
-            shade = 0.0 if failed else shade if kpi.higher_is_better else 1 - shade
+            behind = high - number if kpi.higher_is_better else number - low
+            shade = 0.0 if failed else 1 - behind / span if span else 1.0
         rows.setdefault(key, (key, label, ranked, []))[3].append(HeatCell(**cell, heat=shade))
     return HeatTable(id, title, kpi, _heads(conditions), list(rows.values()))
 
