@@ -47,8 +47,9 @@ def test_where_nothing_was_done_the_shade_is_the_worst() -> None:
 
 @pytest.mark.parametrize("kpi", ["throughput_bps", "download_time_s"])
 def test_what_hardly_differs_looks_alike(kpi: str) -> None:
-    assert shades(table(kpi, [94.6] * 4)) == [1.0] * 4
-    close = [94.6, 94.5, 94.6, 94.5]
+    alike: list[float | None] = [94.6] * 4
+    assert shades(table(kpi, alike)) == [1.0] * 4
+    close: list[float | None] = [94.6, 94.5, 94.6, 94.5]
     assert all(shade is not None and shade > 0.97 for shade in shades(table(kpi, close)))
     assert 1.0 in shades(table(kpi, close))
 
