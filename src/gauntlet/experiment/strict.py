@@ -10,12 +10,16 @@ from pydantic_core import ErrorDetails
 Location = tuple[int | str, ...]
 
 
+def nearest(named: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like this one; None where none is like it."""
+    return next(iter(difflib.get_close_matches(named, list(known), n=1, cutoff=0.6)), None)
+
+
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """Say that a key is unknown and name the nearest one, or all."""
     names = list(known)
-    close = difflib.get_close_matches(key, names, n=1, cutoff=0.6)
-    if close:
-        return f"unknown key '{key}'; did you mean '{close[0]}'?"
+    if close := nearest(key, names):
+        return f"unknown key '{key}'; did you mean '{close}'?"
     return f"unknown key '{key}'; known keys are {', '.join(names)}."
 
 

@@ -1,6 +1,7 @@
 """Latency under load over time: what streams bring each way, and below it delays of what is sent beside."""
 
 import itertools
+import math
 from typing import Any
 
 import altair as alt
@@ -33,6 +34,10 @@ def load(table: Any) -> alt.HConcatChart:
     order = sorted(range(len(columns["series"])), key=lambda row: series.index(str(columns["series"][row])))
     table_of = data({name: [column[row] for row in order] for name, column in columns.items()})
 
+    most = dict.fromkeys(panels, -math.inf)
+    for value, panel in zip(columns["value"], columns["panel"], strict=True):
+        most[str(panel)] = max(most[str(panel)], float(value))
+
     def drawn(condition: str, panel: str) -> alt.Chart:
         last = panel == panels[-1]
         time = alt.X(
@@ -41,11 +46,6 @@ def load(table: Any) -> alt.HConcatChart:
             axis=alt.Axis(labels=last, ticks=last),
             scale=alt.Scale(nice=False),
         )
-        most = max(
-            float(value)
-            for value, of in zip(columns["value"], columns["panel"], strict=True)
-            if str(of) == panel
-        )
         chart: alt.Chart = (
             alt.Chart()
             .transform_filter((alt.datum.panel == panel) & (alt.datum.condition == condition))
@@ -53,7 +53,7 @@ def load(table: Any) -> alt.HConcatChart:
             .encode(
                 x=time,
                 # One axis for a quantity, whatever the condition.
-                y=alt.Y("value:Q", title=panel, scale=alt.Scale(domain=[0, 1.05 * most or 1])),
+                y=alt.Y("value:Q", title=panel, scale=alt.Scale(domain=[0, 1.05 * most[panel] or 1])),
                 color=colour,
                 strokeWidth=width_of,
                 tooltip=["series:N", "t:Q", alt.Tooltip("value:Q", title=panel, format=".3~r")],

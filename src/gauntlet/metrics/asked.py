@@ -1,6 +1,5 @@
 """What an experiment asks of a flow (`judge`): which quantity, its bound, and whether a flow keeps it."""
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from typing import Any
 
 from gauntlet import units
 from gauntlet.errors import UserError
-from gauntlet.experiment.strict import unknown_key
+from gauntlet.experiment.strict import nearest, unknown_key
 from gauntlet.metrics import tails
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import Observation, State
@@ -119,9 +118,8 @@ def check_names(raw: Mapping[str, Any]) -> None:
 
 def _no_kpi(named: str) -> str:
     """That there is none of this name, and which is meant."""
-    close = difflib.get_close_matches(named, [*MESSAGES, *registry()], n=1, cutoff=0.6)
-    if close:
-        return f"there is no KPI '{named}'; did you mean '{close[0]}'?"
+    if close := nearest(named, [*MESSAGES, *registry()]):
+        return f"there is no KPI '{named}'; did you mean '{close}'?"
     level = re.fullmatch(r"p(\d\d)(?:[._]?(\d))?", named)
     if level:
         share = f"0.{level[1]}{level[2] or ''}"
