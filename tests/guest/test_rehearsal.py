@@ -22,17 +22,26 @@ OPTIONAL = "quic-quiche"
 """The stack that only some guests have."""
 
 
-def text(protocols: list[str], workload: str, further: str = "") -> str:
-    """An experiment over a constant link."""
+CONSTANT = '[scenario]\nname = "constant"\nrate = "5.2Mbit/s"\n'
+PAIR = '[network]\npaths = [["train", "lte", "ground"], ["train", "leo", "ground"]]\n' + "".join(
+    f'[[network.link]]\nbetween = ["{one}", "{other}"]\nrate = "5.2Mbit/s"\n'
+    for bearer in ("lte", "leo")
+    for one, other in (("train", bearer), (bearer, "ground"))
+)
+"""Two bearers: both ends have two addresses."""
+
+
+def text(protocols: list[str], workload: str, further: str = "", network: str = CONSTANT) -> str:
+    """An experiment over a constant link, or over another network."""
     return (
-        '[experiment]\nname = "tried"\nrepetitions = 2\n[scenario]\nname = "constant"\nrate = "5.2Mbit/s"\n'
+        f'[experiment]\nname = "tried"\nrepetitions = 2\n{network}'
         f"[matrix]\nprotocols = {protocols}\n[workload]\n{workload}{further}"
     )
 
 
-def runs(protocols: list[str], workload: str, further: str = "") -> list[RunSpec]:
+def runs(protocols: list[str], workload: str, further: str = "", network: str = CONSTANT) -> list[RunSpec]:
     """The runs of such an experiment."""
-    return expand(parse_experiment(text(protocols, workload, further), "own.toml", Path()))
+    return expand(parse_experiment(text(protocols, workload, further, network), "own.toml", Path()))
 
 
 def tried(specs: list[RunSpec], machine: guest.Machine) -> None:
@@ -78,11 +87,18 @@ def test_what_does_not_go_together_is_one_sentence(
 
 
 def test_whatever_can_be_played_is_let_through(machine: guest.Machine) -> None:
-    known = [key for key, protocol in PROTOCOLS.items() if protocol.stack != OPTIONAL]
+    every = [protocol for protocol in PROTOCOLS.values() if protocol.stack != OPTIONAL]
+    homes = [protocol.key for protocol in every if "homes" in protocol.stack_params]
+    known = [protocol.key for protocol in every if protocol.key not in homes]
     reliable = [key for key in known if PROTOCOLS[key].reliable]
     http = [f"tls-{name}" for name in ("cubic", "sctp")]
     late = CBR + 'start = "30s"\n'
-    specs = [*runs(known, late), *runs(reliable, FRESH), *runs(["tcp-cubic", "quic-quinn-bbr"], WEB)]
+    specs = [
+        *runs(known, late),
+        *runs(homes, late, network=PAIR),
+        *runs(reliable, FRESH),
+        *runs(["tcp-cubic", "quic-quinn-bbr"], WEB),
+    ]
     specs += [*runs(http, PAGE + 'http = "1.1"\n'), *runs(["quic-quinn-cubic"], PAGE + 'http = "3-fresh"\n')]
     tried(specs, machine)
 
