@@ -156,8 +156,9 @@ test-rust:
 	    echo "OpenSSL under flight-links is not tested: scripts/system-packages.sh libssl-dev pkg-config"; fi
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
+# The slowest tests are named at the end.
 test-python: setup $(STAMPS)/docs
-	$(BIN)/pytest --numprocesses auto --maxprocesses 8
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --durations 30
 
 # Builds the player with the guide's patches for a transport and an application, and plays them. It begins with what
 # `make setup` compiled; without that it takes as long again.
