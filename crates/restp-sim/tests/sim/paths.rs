@@ -392,3 +392,28 @@ fn c4_checks_of_every_payload_are_in_force_if_either_end_asks() {
         assert_eq!(stats.corrupt_payloads > 0, checked, "{stats:?}");
     }
 }
+
+// R-ARQ-5
+#[test]
+fn a_round_trip_that_grows_twentyfold_is_not_taken_for_the_loss_of_everything() {
+    // As when a train leaves the last cell and a satellite carries on: 10 ms, then 200 ms.
+    for congestion in [Congestion::Cubic, Congestion::NewReno] {
+        let link = LinkConfig { queue_packets: 40, ..LinkConfig::new(5_000_000, MS * 5) };
+        let profile = Profile { congestion, ..Profile::file_arq() };
+        let (mut pair, conn, accepted) = joined(&profile, std::slice::from_ref(&link));
+        download(&mut pair, conn, accepted, 1_000_000);
+        let (there, back) = pair.links[0];
+        for direction in [there, back] {
+            pair.net.link_mut(direction).delay = MS * 100;
+        }
+        let repeated =
+            |pair: &Pair| pair.net.host(pair.client).endpoint.conn_stats(conn).unwrap().retransmitted;
+        let before = repeated(&pair);
+        let time = download(&mut pair, conn, accepted, 5_000_000);
+        let again = repeated(&pair) - before;
+        assert!(
+            time < Duration::from_secs(25) && again < 300,
+            "{time:?}, {again} of 4281 packets sent again"
+        );
+    }
+}
