@@ -106,7 +106,8 @@ impl Connection {
         }
         path.health.on_probe_due();
         path.wants.probe = true;
-        path.timers.set(Timer::Probe, cx.now + period);
+        // An answer must not come after the next probe, whose answer it would be taken for.
+        path.timers.set(Timer::Probe, cx.now + period.max(path.rtt.base_rto()));
         if path.health.has_recovered(cx.now, patience) {
             self.path_recovered(cx, index);
         } else if path.health.misses_probes() && index != self.paths.active {

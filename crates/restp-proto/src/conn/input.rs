@@ -1,6 +1,6 @@
 //! Packets in: checks that every packet must pass, then dispatch.
 
-use super::path::{Stage, Timer};
+use super::path::{Path, Stage, Timer};
 use super::{Connection, Cx, Phase, Role};
 use crate::event::CloseReason;
 use crate::log::LogEvent;
@@ -277,7 +277,7 @@ impl Connection {
             // R-ARQ-4
             path.timers.set(Timer::Tail, cx.now);
         }
-        let answer = path.health.hear(cx.now);
+        let answer = path.health.hear(cx.now, is_probe(path, packet, numbers));
         if let (Some(at), true) = (answer, path.tx.is_empty()) {
             // On a path without data only probes tell the RTT.
             path.rtt.sample(cx.now.saturating_since(at));
@@ -304,12 +304,23 @@ impl Connection {
     // R-CM-8
     fn on_bare(&mut self, index: usize, packet: &Packet<'_>, numbers: Numbers) {
         let path = &mut self.paths[index];
-        let plain = !packet.header.flags.intersects(Flags::SYN | Flags::FIN);
-        let probe = numbers.own.is_some_and(|own| own + 1 == path.rx.next());
+        let plain = is_plain(packet);
+        let probe = is_probe(path, packet, numbers);
         // A third acknowledgement that comes again: ours of it was lost, and nothing else will confirm it.
         let confirm = self.role == Role::Responder && path.rx.next() == 1 && path.tx.first() == 1;
         if plain && path.is_open() && (probe || confirm) {
             path.ack.now = true;
         }
     }
+}
+
+/// Nothing of it takes a number.
+fn is_plain(packet: &Packet<'_>) -> bool {
+    packet.payload.is_empty() && !packet.header.flags.intersects(Flags::SYN | Flags::FIN)
+}
+
+/// It carries a number before the window, and wants an answer.
+// R-CM-8
+fn is_probe(path: &Path, packet: &Packet<'_>, numbers: Numbers) -> bool {
+    is_plain(packet) && numbers.own.is_some_and(|own| own + 1 == path.rx.next())
 }

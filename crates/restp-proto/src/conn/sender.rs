@@ -134,6 +134,8 @@ pub(crate) struct SendWindow {
     /// The latest transmission that was found lost.
     lost_order: u64,
     reordering: Reordering,
+    /// Flights with a loss since the latest RTT sample.
+    unsampled: u32,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
     share: LossShare,
@@ -161,6 +163,7 @@ impl SendWindow {
             left_at: 0,
             lost_order: 0,
             reordering: Reordering::default(),
+            unsampled: 0,
             report_is_whole: true,
             share: LossShare::default(),
         }
@@ -414,6 +417,7 @@ impl SendWindow {
         // Karn's rule (answer E7): an answer that may belong to either transmission says nothing about the RTT.
         if newest.once && !acked.ambiguous {
             acked.rtt_sample = Some(now.saturating_since(newest.sent_at));
+            self.unsampled = 0;
         }
         acked.app_limited = newest.app_limited;
         let interval = now.saturating_since(newest.delivered_at);

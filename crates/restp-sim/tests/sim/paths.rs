@@ -147,6 +147,26 @@ fn hot_standby_switches_after_two_timeouts_or_at_once_by_dial_and_loses_nothing(
     }
 }
 
+// R-ARQ-6, R-MP-6
+#[test]
+fn the_round_trip_of_a_path_in_standby_is_that_of_an_answer_and_not_of_the_peer_s_own_probe() {
+    // Both ends probe, and never at the same time.
+    for other in [13, 17, 26, 33, 40] {
+        let links = [LinkConfig::new(5_000_000, MS * 10), LinkConfig::new(5_000_000, MS * other)];
+        let (mut pair, conn, accepted) = joined(&profile(Paths::HotStandby), &links);
+        for _ in 0..400 {
+            pair.send(pair.client, conn, vec![1; 500]).unwrap();
+            pair.net.run_for(MS * 50);
+            pair.receive(pair.server, accepted);
+        }
+        for (host, id) in [(pair.client, conn), (pair.server, accepted)] {
+            let (_, path) = &pair.net.host(host).endpoint.path_stats(id)[1];
+            let srtt = path.srtt.unwrap();
+            assert!(srtt >= MS * other * 2 && srtt < MS * (other * 2 + 5), "{srtt:?} of {other} ms one way");
+        }
+    }
+}
+
 // H9, R-MP-7
 #[test]
 fn a_path_that_comes_back_is_used_again_after_it_has_proved_itself() {
@@ -370,5 +390,30 @@ fn c4_checks_of_every_payload_are_in_force_if_either_end_asks() {
         assert!(!(checked && without > 0), "{without} without a check");
         let stats = pair.net.host(pair.server).endpoint.conn_stats(accepted).unwrap();
         assert_eq!(stats.corrupt_payloads > 0, checked, "{stats:?}");
+    }
+}
+
+// R-ARQ-5
+#[test]
+fn a_round_trip_that_grows_twentyfold_is_not_taken_for_the_loss_of_everything() {
+    // As when a train leaves the last cell and a satellite carries on: 10 ms, then 200 ms.
+    for congestion in [Congestion::Cubic, Congestion::NewReno] {
+        let link = LinkConfig { queue_packets: 40, ..LinkConfig::new(5_000_000, MS * 5) };
+        let profile = Profile { congestion, ..Profile::file_arq() };
+        let (mut pair, conn, accepted) = joined(&profile, std::slice::from_ref(&link));
+        download(&mut pair, conn, accepted, 1_000_000);
+        let (there, back) = pair.links[0];
+        for direction in [there, back] {
+            pair.net.link_mut(direction).delay = MS * 100;
+        }
+        let repeated =
+            |pair: &Pair| pair.net.host(pair.client).endpoint.conn_stats(conn).unwrap().retransmitted;
+        let before = repeated(&pair);
+        let time = download(&mut pair, conn, accepted, 5_000_000);
+        let again = repeated(&pair) - before;
+        assert!(
+            time < Duration::from_secs(25) && again < 300,
+            "{time:?}, {again} of 4281 packets sent again"
+        );
     }
 }

@@ -36,9 +36,13 @@ impl Health {
         self.heard_at
     }
 
-    /// A packet with credible numbers arrived; when the probe left that it answers, if one was out.
-    pub fn hear(&mut self, now: Instant) -> Option<Instant> {
+    /// A packet with credible numbers arrived; when the probe left that it answers, if one was out. A probe of the peer
+    /// answers none: it says nothing about the way there, nor how long an answer takes.
+    pub fn hear(&mut self, now: Instant, is_probe: bool) -> Option<Instant> {
         self.heard_at = now;
+        if is_probe {
+            return None;
+        }
         if self.suspect {
             self.healthy_since.get_or_insert(now);
         }

@@ -10,6 +10,10 @@ use crate::time::Instant;
 /// each that was.
 const DENSE: f64 = 0.4;
 
+/// Doublings of the time for which an overtaken packet is waited for, at most: from a LAN's round trip to that of a
+/// geostationary satellite.
+const MOST_DOUBLINGS: u32 = 10;
+
 impl SendWindow {
     fn mark_lost(&mut self, index: u64) {
         let Some(sent) = self.get_mut(index) else { return };
@@ -42,6 +46,8 @@ impl SendWindow {
         let reordering = self.reordering.window(rtt);
         let round_trip = rtt.smoothed().max(rtt.latest());
         let patience = round_trip + reordering.unwrap_or_default().max(round_trip / 4);
+        // Where everything was sent twice no answer tells the RTT, and it may have grown: then nothing is lost but patience.
+        let patience = patience * (1 << self.unsampled.saturating_sub(1).min(MOST_DOUBLINGS));
         let reported = self.reported.min(self.next());
         // Where a repetition was the newest to arrive, packets of any number were sent before it. Beyond what was reported
         // only time tells: the peer may have them and have said so in an acknowledgement that is on its way.
@@ -175,6 +181,7 @@ impl SendWindow {
         let fresh = self.lost_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
+            self.unsampled = self.unsampled.saturating_add(1);
             let next = self.next();
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.on_loss_event(self.first, next);
