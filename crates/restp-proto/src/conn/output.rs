@@ -139,6 +139,10 @@ impl Connection {
     ) -> Option<Transmit> {
         self.clean_reinjections();
         self.fill_from_streams();
+        let copies = self.sends_copies();
+        if copies && let Some(transmit) = self.poll_copies(cx, max_segments, out) {
+            return Some(transmit);
+        }
         if !self.has_new() {
             if self.closing.local == LocalFin::Wanted && self.multi.is_some() && self.wants_fin() {
                 return self.send_data_fin(cx, out);
@@ -147,6 +151,9 @@ impl Connection {
                 self.finish(cx, crate::event::CloseReason::Graceful);
             }
             self.await_window(cx.now);
+            return None;
+        }
+        if copies {
             return None;
         }
         let horizon = cx.now + cx.horizon;

@@ -150,6 +150,7 @@ fn paths(paths: Paths) -> &'static str {
         Paths::Overflow => "Several paths, the next one used when the first is full.",
         Paths::Spreading(Scheduler::RoundRobin) => "Several paths, all in use, in turn.",
         Paths::Spreading(Scheduler::FastestRtt) => "Several paths, all in use, the lowest RTT first.",
+        Paths::Copies => "Several paths, each message on all of them at once, and the first copy counts.",
     }
 }
 

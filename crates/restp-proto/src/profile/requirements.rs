@@ -34,6 +34,8 @@ pub enum Gain {
     Throughput,
     /// To go on when one of them fails.
     Survival,
+    /// To lose no time when one of them fails or loses a packet, at the price of every path's rate.
+    Continuity,
 }
 
 /// What is known of the link; the default is that nothing is.
@@ -260,6 +262,11 @@ impl Choice<'_> {
                 self.profile.paths = Paths::HotStandby;
                 self.profile.congestion = Congestion::Cubic;
                 self.because("hot standby with CUBIC: another path takes over when one fails");
+            }
+            Some(Gain::Continuity) => {
+                self.profile.paths = Paths::Copies;
+                self.profile.congestion = Congestion::Lia;
+                self.because("copies with linked windows (LIA): what one path loses another brings at once");
             }
         }
         let fec = self.profile.reliability.retransmits();

@@ -21,6 +21,7 @@ fn all() -> Vec<Profile> {
         Paths::Overflow,
         Paths::Spreading(Scheduler::RoundRobin),
         Paths::Spreading(Scheduler::FastestRtt),
+        Paths::Copies,
     ];
     let reliabilities = [
         Reliability::None,
