@@ -12,7 +12,7 @@ use super::{Connection, Cx};
 use crate::path::Transmit;
 use crate::profile::Paths;
 use crate::time::Instant;
-use crate::wire::Packet;
+use crate::wire::{ErrorBits, Packet};
 
 /// The mark of the path at place `index` among the carriers of a message.
 pub(super) fn carrier(index: usize) -> u16 {
@@ -165,6 +165,18 @@ impl Connection {
             && self.multi.as_ref().is_some_and(|multi| multi.is_held(data))
     }
 
+    /// Leaves the payload of a data packet out.
+    // R-MP-15, R-DSS-4
+    pub(super) fn make_stub(&self, packet: &mut Packet<'_>) {
+        packet.payload = &[];
+        if let Some(mapping) = packet.dss.as_mut().and_then(|dss| dss.mapping.as_mut()) {
+            mapping.payload_crc = None;
+        }
+        if packet.header.error.contains(ErrorBits::FEC | ErrorBits::ARQ) {
+            packet.fec = self.offered_fec();
+        }
+    }
+
     /// The end of the data is told on every path, as the data are.
     // R-MP-14
     pub(super) fn copy_data_fin(&mut self) {
@@ -191,15 +203,6 @@ impl Connection {
             path.ack.now = true;
         }
         true
-    }
-}
-
-/// Leaves the payload of a data packet out.
-// R-MP-15, R-DSS-4
-pub(super) fn make_stub(packet: &mut Packet<'_>) {
-    packet.payload = &[];
-    if let Some(mapping) = packet.dss.as_mut().and_then(|dss| dss.mapping.as_mut()) {
-        mapping.payload_crc = None;
     }
 }
 

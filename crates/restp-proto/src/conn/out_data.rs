@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::copies::{carrier, make_stub};
+use super::copies::carrier;
 use super::fec::TAIL_PACKETS;
 use super::multipath::Stored;
 use super::output::{AckNumber, Outgoing};
@@ -43,7 +43,7 @@ impl Connection {
         let spared = !sent.fin && self.is_spared(index, sent.data_index);
         let mut packet = self.data_packet(index, number, &sent);
         if spared {
-            make_stub(&mut packet);
+            self.make_stub(&mut packet);
         }
         let mut packet_bytes = packet.encoded_len();
         if packet_bytes > room {

@@ -175,11 +175,13 @@ fn requested_profile(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<
         Congestion::Lia if paths == Paths::Single => Congestion::NewReno,
         Congestion::None if paths == Paths::Single => Congestion::Cubic,
         Congestion::None | Congestion::Bic | Congestion::Cubic | Congestion::Bbr
-            if matches!(paths, Paths::Spreading(_) | Paths::Overflow | Paths::Copies) =>
+            if matches!(paths, Paths::Spreading(_) | Paths::Overflow) =>
         {
             Congestion::Lia
         }
         Congestion::None => Congestion::NewReno,
+        // Linked windows shift data from path to path, and copies cannot be shifted.
+        _ if paths == Paths::Copies => Congestion::NewReno,
         kept => kept,
     };
     let stream = ordering == Ordering::Full && reliability.retransmits();

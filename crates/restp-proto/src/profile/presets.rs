@@ -154,9 +154,16 @@ impl Profile {
     }
 
     /// A reliable byte stream of which every path carries a copy, so that the failure of one costs no time.
+    ///
+    /// Each path has a window of its own: linked ones shift data to the better path, and copies cannot be shifted.
     #[must_use]
     pub fn copies() -> Self {
-        Self { name: "copies".into(), paths: Paths::Copies, ..Self::multipath() }
+        Self {
+            name: "copies".into(),
+            congestion: Congestion::NewReno,
+            paths: Paths::Copies,
+            ..Self::multipath()
+        }
     }
 
     /// This profile with streams in the place of messages: its reliability must be ARQ or HARQ, its handshake three-way.

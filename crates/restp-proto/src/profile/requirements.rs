@@ -265,8 +265,8 @@ impl Choice<'_> {
             }
             Some(Gain::Continuity) => {
                 self.profile.paths = Paths::Copies;
-                self.profile.congestion = Congestion::Lia;
-                self.because("copies with linked windows (LIA): what one path loses another brings at once");
+                self.profile.congestion = Congestion::NewReno;
+                self.because("copies with a NewReno window a path: what one loses another brings at once");
             }
         }
         let fec = self.profile.reliability.retransmits();
