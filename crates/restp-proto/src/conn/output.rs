@@ -114,12 +114,14 @@ impl Connection {
 
     /// The next packet of path `index` that is worth repeating.
     pub(super) fn retransmittable(&mut self, now: Instant, index: usize) -> Option<u64> {
+        // Nobody would tell the peer that it need not wait for the number on this path.
+        let repeats_all = self.sends_copies();
         let path = &mut self.paths[index];
         let mut abandoned = 0;
         let found = loop {
             let Some(number) = path.tx.next_lost() else { break None };
             // Answer F6: what comes too late is not repeated. R-ARQ-7
-            if path.tx.get(number).is_some_and(|sent| now > sent.deadline) {
+            if !repeats_all && path.tx.get(number).is_some_and(|sent| now > sent.deadline) {
                 path.tx.abandon(number);
                 abandoned += 1;
                 continue;

@@ -422,6 +422,15 @@ mod tests {
         assert!(text.contains("CUBIC"), "{text}");
     }
 
+    #[test]
+    // R-COMP-2, R-MP-14
+    fn explain_tells_how_many_paths_carry_a_copy() {
+        let two = |copies| Profile { tuning: Tuning { copies, ..Tuning::default() }, ..Profile::copies() };
+        assert!(two(2).validate().unwrap().explain().contains("on more than 2 of them at a time"));
+        assert!(!two(15).validate().unwrap().explain().contains("more than"));
+        assert!(reasons(two(1)).contains("tuning.copies is 1: choose a value from 2 to 15"));
+    }
+
     #[cfg(feature = "protected")]
     #[test]
     // R-COMP-2, R-PROT-6

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use restp_proto::profile::{Framing, Ordering, Paths, Reliability, Scheduler, Tuning};
-use restp_proto::{ConnId, ConnStats, EventKind, Instant, Profile};
+use restp_proto::{CloseReason, ConnId, ConnStats, EventKind, Instant, Profile, SendOptions};
 use restp_sim::pair::{Pair, has_payload};
 use restp_sim::{DropRule, LinkConfig, Loss, Outage};
 
@@ -238,6 +238,39 @@ fn without_repetition_copies_bring_all_but_what_both_paths_lose() {
         assert!(late < 80, "{ordering:?}: {late} of 8000 are late");
         assert_eq!(stats.retransmitted, 0);
     }
+}
+
+// R-MP-14, R-ARQ-7
+#[test]
+fn what_was_lost_on_both_paths_and_came_too_late_holds_up_no_end() {
+    let base = messages();
+    let profile = Profile { ordering: Ordering::Partial, ..base };
+    let (mut pair, conn, accepted) = joined(&profile, &[line(20), line(35)]);
+    let (client, server) = (pair.client, pair.server);
+    let options = SendOptions { lifetime: Some(MS * 100), ..SendOptions::default() };
+    let from = pair.net.now() + MS * 200;
+    for index in 0..2 {
+        cut(&mut pair, index, from, from + MS * 500);
+    }
+    let mut read = 0;
+    for _ in 0..100 {
+        pair.net.with(client, |host, now| host.endpoint.send(now, conn, vec![1; 100].into(), options).unwrap());
+        pair.net.run_for(MS * 20);
+        read += pair.receive(server, accepted).len();
+    }
+    assert!((60..98).contains(&read), "{read} of 100 messages were in time");
+    for (host, id) in [(client, conn), (server, accepted)] {
+        pair.net.with(host, |host, now| host.endpoint.close(now, id));
+    }
+    let closed = |pair: &Pair, host| {
+        let graceful = EventKind::Closed(CloseReason::Graceful);
+        pair.net.host(host).events.iter().any(|event| event.kind == graceful)
+    };
+    for _ in 0..100 {
+        pair.net.run_for(MS * 10);
+        pair.receive(server, accepted);
+    }
+    assert!(closed(&pair, client) && closed(&pair, server), "{:?}", pair.net.host(client).events);
 }
 
 // R-MP-14
