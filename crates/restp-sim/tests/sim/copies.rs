@@ -111,7 +111,7 @@ fn over_lossy_paths(
     (delays, stats(&pair, conn))
 }
 
-// R-MP-14
+// R-MP-14, R-MP-15
 #[test]
 fn with_independent_losses_only_what_both_paths_lost_is_late() {
     let profile = Profile { ordering: Ordering::Unordered, ..messages() };
@@ -154,6 +154,21 @@ fn no_more_copies_leave_than_were_asked_for_and_more_when_a_path_with_one_has_fa
             assert!(third > 100, "{third} copies on the third path after the second failed");
         }
     }
+}
+
+// R-MP-14
+#[test]
+fn when_all_paths_with_a_copy_fail_another_brings_it() {
+    let profile = messages();
+    let profile = Profile { tuning: Tuning { copies: 2, ..profile.tuning.clone() }, ..profile };
+    let (mut pair, conn, accepted) = joined(&profile, &[line(20), line(25), line(30)]);
+    delays(&mut pair, conn, accepted, 20, MS * 10);
+    let from = pair.net.now();
+    for index in 0..2 {
+        cut(&mut pair, index, from, Instant::FAR_FUTURE);
+    }
+    let delays = delays(&mut pair, conn, accepted, 1, MS * 10);
+    assert!(worst(&delays) < Duration::from_secs(2), "{:?}", worst(&delays));
 }
 
 /// Counts packets with payload on the way there of path `index`.
@@ -254,7 +269,8 @@ fn what_was_lost_on_both_paths_and_came_too_late_holds_up_no_end() {
     }
     let mut read = 0;
     for _ in 0..100 {
-        pair.net.with(client, |host, now| host.endpoint.send(now, conn, vec![1; 100].into(), options).unwrap());
+        pair.net
+            .with(client, |host, now| host.endpoint.send(now, conn, vec![1; 100].into(), options).unwrap());
         pair.net.run_for(MS * 20);
         read += pair.receive(server, accepted).len();
     }
