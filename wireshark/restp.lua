@@ -19,7 +19,7 @@ end
 
 local ORDER = { [0] = "none", [1] = "FUL", [2] = "PAR", [3] = "streams" }
 local PATH_MODE = { [0] = "single", [1] = "invalid", [2] = "standby", [3] = "spreading" }
-local SCHEDULER = { [0] = "none", [1] = "FRS", [2] = "RRS", [3] = "both" }
+local SCHEDULER = { [0] = "none", [1] = "FRS", [2] = "RRS", [3] = "copies" }
 local CONG = { [0] = "none", [1] = "NewReno", [2] = "BIC", [3] = "CUBIC", [4] = "LIA", [5] = "BBR" }
 local MPT = { [0] = "none", [1] = "MP_CAPABLE", [2] = "MP_JOIN", [3] = "priority" }
 local FEC_TYPE = { [0] = "none", [1] = "basic XOR", [2] = "interleaved XOR" }

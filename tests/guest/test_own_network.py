@@ -77,7 +77,15 @@ def test_two_paths_carry_more_than_one(play: Play, tmp_path: Any, protocol: str)
 
 
 @pytest.mark.parametrize(
-    "protocol", ["mptcp-cubic", "restp-multipath", "restp-standby", "quic-quinn-migration", "quic-noq-cubic"]
+    "protocol",
+    [
+        "mptcp-cubic",
+        "restp-multipath",
+        "restp-standby",
+        "restp-copies",
+        "quic-quinn-migration",
+        "quic-noq-cubic",
+    ],
 )
 def test_a_path_that_is_down_is_left_to_the_other(play: Play, tmp_path: Any, protocol: str) -> None:
     fails = LADDER.replace('rate = "2Mbit/s"', 'rate = "2Mbit/s"\ndown = [["4s", "40s"]]')

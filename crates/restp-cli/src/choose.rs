@@ -23,6 +23,8 @@ enum GainArg {
     Throughput,
     /// To go on when one fails
     Survival,
+    /// To lose no time when one fails or loses a packet
+    Continuity,
 }
 
 /// Name the services for what you need, and say why.
@@ -82,6 +84,7 @@ impl Choose {
             several_paths: self.several_paths.map(|gain| match gain {
                 GainArg::Throughput => Gain::Throughput,
                 GainArg::Survival => Gain::Survival,
+                GainArg::Continuity => Gain::Continuity,
             }),
             link: Link {
                 rtt: self.rtt_ms.map(Duration::from_millis),

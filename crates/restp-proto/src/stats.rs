@@ -61,6 +61,10 @@ pub struct ConnStats {
     pub switch_overs: u64,
     /// Data packets sent again on another path.
     pub reinjected: u64,
+    /// Data packets sent that repeat on one path what another carries.
+    pub copies: u64,
+    /// Repetitions that left without their payload, as another path had brought it.
+    pub stubs: u64,
     /// Events not queued because their queue was full.
     pub events_dropped: u64,
     /// Packets with the custody bit, which has no meaning yet (answer A14).

@@ -26,7 +26,7 @@
 //!
 //! # Choosing services
 //! Start from a preset of [`Profile`] (`datagram`, `file_arq`, `file_harq`, `web_opt`, `voice`, `satellite_outage`,
-//! `multipath`), change fields, and pass it to [`Endpoint::listen`] and [`Endpoint::connect`]. A profile whose services
+//! `multipath`, `copies`), change fields, and pass it to [`Endpoint::listen`] and [`Endpoint::connect`]. A profile whose services
 //! contradict each other is refused with reasons; [`Connection::explain`] tells what is in force.
 //!
 //! **A connection in clear text is neither secret nor authentic: anybody on the path can read, change and end it.** Where

@@ -340,6 +340,7 @@ _ALL = (
     _restp("multipath", "multipath", profile="multipath"),
     # One path at a time; LIA couples paths that send together, so each has a CUBIC of its own.
     _restp("standby", "hot standby", profile="multipath", paths="hot-standby", congestion="cubic"),
+    _restp("copies", "copies", profile="copies"),
     _restp("voice", "voice", profile="voice", reliable=False),
     _restp("datagram", "datagram", profile="datagram", reliable=False),
     _restp("file-dynamic", "file, dynamic cause", profile="file_arq", loss_cause="dynamic"),

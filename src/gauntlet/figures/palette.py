@@ -80,6 +80,7 @@ PALETTE: Mapping[str, Drawn] = MappingProxyType(
         "restp-satellite": Drawn("#7B3294", "triangle-up", _DASHED),
         "restp-multipath": Drawn("#7570B3", "triangle-up", _DASH_DOT),
         "restp-standby": Drawn("#B39DDB", "triangle-up", _DOTTED),
+        "restp-copies": Drawn("#9933FF", "triangle-up", _SOLID),
         "restp-voice": Drawn("#FA42BD", "triangle-up", _SOLID),
         "restp-datagram": Drawn("#A9A9A9", "triangle-up", _DOTTED),
         "restp-file-dynamic": Drawn("#4D9221", "triangle-up", _DASHED),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::copies::is_stub;
 use super::path::{Stage, Timer};
 use super::sender::Acked;
 use super::{Connection, Cx, LocalFin};
@@ -26,6 +27,7 @@ impl Connection {
         let duplicate = ack == path.tx.first()
             && !path.tx.is_empty()
             && packet.payload.is_empty()
+            && !is_stub(packet)
             && !packet.header.flags.contains(Flags::SYN)
             && Self::range_missing(packet).is_none()
             && !self.probes_window(index);
@@ -33,6 +35,7 @@ impl Connection {
         let fin_was = path.tx.newest().is_some_and(|sent| sent.fin);
         let mut acked = path.tx.acknowledge(cx.now, ack, &path.rtt);
         let hole_reported = self.take_report(cx, index, packet, ack, &mut acked);
+        self.note_arrivals(&acked.messages);
         let path = &mut self.paths[index];
         path.tx.conclude(cx.now, &path.rtt, &mut acked);
         let echo = packet.header.flags.contains(Flags::ECE) && !packet.header.flags.contains(Flags::SYN);

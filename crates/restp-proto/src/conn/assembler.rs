@@ -111,6 +111,11 @@ impl Assembler {
         if !fits { Inserted::Refused } else { Inserted::Readable }
     }
 
+    /// The message `index` has arrived or was passed over.
+    pub fn has_taken(&self, index: u64) -> bool {
+        index < self.seen.next() || self.seen.contains(index)
+    }
+
     /// Takes the message `index`.
     // R-ORD-1, R-ORD-2, R-ORD-4, R-MP-13
     pub fn insert(&mut self, now: Instant, index: u64, payload: Bytes, early: bool) -> Inserted {

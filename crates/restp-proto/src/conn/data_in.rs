@@ -75,7 +75,7 @@ impl Connection {
     }
 
     /// The message number of packet `number`.
-    fn data_index(&self, packet: &Packet<'_>, number: u64) -> Option<u64> {
+    pub(super) fn data_index(&self, packet: &Packet<'_>, number: u64) -> Option<u64> {
         match &self.multi {
             None => number.checked_sub(1),
             Some(multi) => {

@@ -49,7 +49,7 @@ impl Connection {
     }
 
     /// How the paths are used; there is one only until the peer's keys are agreed on.
-    fn path_mode(&self) -> Paths {
+    pub(super) fn path_mode(&self) -> Paths {
         if self.multi.is_none() { Paths::Single } else { self.composition.profile().paths }
     }
 

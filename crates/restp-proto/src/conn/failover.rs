@@ -34,9 +34,10 @@ impl Connection {
         let wait = self.composition.profile().tuning.standby_probe;
         path.timers.set(Timer::Probe, cx.now + wait);
         self.reinject(index);
-        // Paced, so that the burst does not overrun the path that still works.
+        let copies = self.sends_copies();
         let rescue = &mut self.paths[other];
-        if rescue.rtt.measured().is_some() {
+        if rescue.rtt.measured().is_some() && !copies {
+            // Paced, so that the burst does not overrun the path that still works.
             rescue.pace_for_a_round_trip(cx.now);
         }
         let to = rescue.id;
@@ -61,6 +62,9 @@ impl Connection {
     /// Everything outstanding on path `index` is to be sent again on others.
     // R-MP-8
     fn reinject(&mut self, index: usize) {
+        if self.sends_copies() {
+            return self.copy_anew();
+        }
         let Some(multi) = &mut self.multi else { return };
         let first = multi.data_first;
         let outstanding = self.paths[index]
@@ -121,7 +125,7 @@ impl Connection {
             return;
         }
         let period = self.composition.profile().tuning.standby_probe;
-        let standby = !matches!(self.composition.profile().paths, Paths::Spreading(_));
+        let standby = !matches!(self.composition.profile().paths, Paths::Spreading(_) | Paths::Copies);
         let active = self.paths.active;
         for (index, path) in self.paths.iter_mut().enumerate() {
             let watched = path.health.is_suspect() || (standby && index != active);

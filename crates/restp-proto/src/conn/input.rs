@@ -1,5 +1,6 @@
 //! Packets in: checks that every packet must pass, then dispatch.
 
+use super::copies::is_stub;
 use super::path::{Path, Stage, Timer};
 use super::{Connection, Cx, Phase, Role};
 use crate::event::CloseReason;
@@ -149,7 +150,9 @@ impl Connection {
         }
         self.on_multipath(cx, index, packet);
         self.on_challenge(cx, index, packet);
-        if packet.payload.is_empty() {
+        if self.on_stub(index, packet, numbers.own) {
+            // It has nothing else to say.
+        } else if packet.payload.is_empty() {
             self.on_bare(index, packet, numbers);
         } else if !Self::is_padded(packet) {
             self.on_payload(cx, index, ecn, decoded, numbers);
@@ -316,7 +319,7 @@ impl Connection {
 
 /// Nothing of it takes a number.
 fn is_plain(packet: &Packet<'_>) -> bool {
-    packet.payload.is_empty() && !packet.header.flags.intersects(Flags::SYN | Flags::FIN)
+    packet.payload.is_empty() && !is_stub(packet) && !packet.header.flags.intersects(Flags::SYN | Flags::FIN)
 }
 
 /// It carries a number before the window, and wants an answer.

@@ -22,6 +22,9 @@ impl Connection {
         match self.paths.iter().position(|old| old.stage == Stage::Closed) {
             Some(index) => {
                 self.paths[index] = path;
+                if let Some(multi) = &mut self.multi {
+                    multi.forget_carrier(index);
+                }
                 index
             }
             None => {

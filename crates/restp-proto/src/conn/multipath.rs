@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use super::sender::Sent;
 use crate::crypto;
 use crate::profile::{Composition, JoinHash};
 use crate::seq;
@@ -19,6 +20,10 @@ pub(crate) struct Stored {
     pub payload: Bytes,
     pub push: bool,
     pub deadline: Instant,
+    /// Places of the paths that have carried it, a bit each.
+    pub carriers: u16,
+    /// It is known to have arrived, as it was acknowledged on one path.
+    pub arrived: bool,
 }
 
 /// What the paths of a connection share.
@@ -34,6 +39,8 @@ pub(crate) struct Multi {
     pub store: VecDeque<Stored>,
     /// Messages to be sent again on another path.
     pub reinject: VecDeque<u64>,
+    /// Where paths carry copies: messages before this one have left on the path at each place, or need not.
+    pub copied: [u64; MAX_PATHS],
     pub next_address_id: u8,
     /// We ask for a check of every payload, and what we or the peer asked is in force (answer C4).
     asks_checks: bool,
@@ -67,6 +74,7 @@ impl Multi {
             data_first: 0,
             store: VecDeque::new(),
             reinject: VecDeque::new(),
+            copied: [0; MAX_PATHS],
             next_address_id: 1,
         }
     }
@@ -120,6 +128,16 @@ impl Multi {
 
     pub fn stored(&self, index: u64) -> Option<&Stored> {
         self.store.get(usize::try_from(index.checked_sub(self.data_first)?).ok()?)
+    }
+
+    pub fn stored_mut(&mut self, index: u64) -> Option<&mut Stored> {
+        self.store.get_mut(usize::try_from(index.checked_sub(self.data_first)?).ok()?)
+    }
+
+    /// Message `index` as a packet to be sent once more.
+    pub fn packet_of(&self, index: u64) -> Option<Sent> {
+        let stored = self.stored(index)?;
+        Some(Sent::new(index, stored.payload.clone(), false, stored.push, stored.deadline))
     }
 
     /// What the peer must prove for `join`.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::copies::carrier;
 use super::fec::TAIL_PACKETS;
 use super::multipath::Stored;
 use super::output::{AckNumber, Outgoing};
@@ -39,7 +40,11 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<usize> {
         let sent = self.paths[index].tx.get(number)?.clone();
-        let packet = self.data_packet(index, number, &sent);
+        let spared = !sent.fin && self.is_spared(index, sent.data_index);
+        let mut packet = self.data_packet(index, number, &sent);
+        if spared {
+            self.make_stub(&mut packet);
+        }
         let mut packet_bytes = packet.encoded_len();
         if packet_bytes > room {
             return None;
@@ -51,6 +56,7 @@ impl Connection {
             self.emit(cx, Outgoing { index, ecn: self.data_ecn(), retransmission: true }, &packet, out)?;
         }
         self.stats.retransmitted += 1;
+        self.stats.stubs += u64::from(spared);
         self.paths[index].tx.retransmit(cx.now, number);
         self.spend(cx.now, index);
         if !self.paths[index].timers.is_running(Timer::Retransmit) {
@@ -88,6 +94,11 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<usize> {
         self.fill_from_streams();
+        if self.sends_copies()
+            && let Some(copy) = self.send_copy(cx, index, room, out)
+        {
+            return copy;
+        }
         if !self.has_new() {
             return None;
         }
@@ -111,7 +122,13 @@ impl Connection {
             self.outbox.put_back(queued);
             return None;
         };
-        let stored = Stored { payload: queued.payload, push: queued.push, deadline: queued.deadline };
+        let stored = Stored {
+            payload: queued.payload,
+            push: queued.push,
+            deadline: queued.deadline,
+            carriers: carrier(index),
+            arrived: false,
+        };
         if let Some(multi) = &mut self.multi {
             multi.store.push_back(stored);
         }
@@ -133,9 +150,7 @@ impl Connection {
 
     pub(super) fn next_reinjection(&self) -> Option<Sent> {
         let multi = self.multi.as_ref()?;
-        let data = *multi.reinject.front()?;
-        let stored = multi.stored(data)?;
-        Some(Sent::new(data, stored.payload.clone(), false, stored.push, stored.deadline))
+        multi.packet_of(*multi.reinject.front()?)
     }
 
     pub(super) fn send_new(
@@ -304,6 +319,7 @@ impl Connection {
         let path = &mut self.paths[index];
         self.closing.data_fin.at = cx.now + path.rtt.rto();
         self.closing.data_fin.path = index;
+        self.copy_data_fin();
         self.send_ack(cx, index, AckNumber::Next, out)
     }
 }

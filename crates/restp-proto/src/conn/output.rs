@@ -114,12 +114,14 @@ impl Connection {
 
     /// The next packet of path `index` that is worth repeating.
     pub(super) fn retransmittable(&mut self, now: Instant, index: usize) -> Option<u64> {
+        // Nobody would tell the peer that it need not wait for the number on this path.
+        let repeats_all = self.sends_copies();
         let path = &mut self.paths[index];
         let mut abandoned = 0;
         let found = loop {
             let Some(number) = path.tx.next_lost() else { break None };
             // Answer F6: what comes too late is not repeated. R-ARQ-7
-            if path.tx.get(number).is_some_and(|sent| now > sent.deadline) {
+            if !repeats_all && path.tx.get(number).is_some_and(|sent| now > sent.deadline) {
                 path.tx.abandon(number);
                 abandoned += 1;
                 continue;
@@ -139,6 +141,10 @@ impl Connection {
     ) -> Option<Transmit> {
         self.clean_reinjections();
         self.fill_from_streams();
+        let copies = self.sends_copies();
+        if copies && let Some(transmit) = self.poll_copies(cx, max_segments, out) {
+            return Some(transmit);
+        }
         if !self.has_new() {
             if self.closing.local == LocalFin::Wanted && self.multi.is_some() && self.wants_fin() {
                 return self.send_data_fin(cx, out);
@@ -147,6 +153,9 @@ impl Connection {
                 self.finish(cx, crate::event::CloseReason::Graceful);
             }
             self.await_window(cx.now);
+            return None;
+        }
+        if copies {
             return None;
         }
         let horizon = cx.now + cx.horizon;

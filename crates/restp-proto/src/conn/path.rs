@@ -25,7 +25,7 @@ use super::sender::SendWindow;
 use super::sizes::{Partial, Sizes};
 use crate::cc::{AnyController, Controller};
 use crate::path::{PathAddr, PathId};
-use crate::profile::{Composition, LossCause, Tuning};
+use crate::profile::{Composition, LossCause, Paths, Tuning};
 use crate::rtt::RttEstimator;
 use crate::time::Instant;
 
@@ -142,6 +142,8 @@ impl Path {
         let several = composition.several_paths();
         let mut tx = SendWindow::new(1);
         tx.expect_bare_answers(profile.has_bare_answers());
+        // Where nothing is repeated an acknowledgement may pass over what has not arrived.
+        tx.name_messages(profile.paths == Paths::Copies && profile.reliability.retransmits());
         Self {
             id,
             addr,

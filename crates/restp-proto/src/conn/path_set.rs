@@ -10,7 +10,7 @@ use crate::profile::{Paths, Scheduler};
 #[derive(Debug)]
 pub(crate) struct PathSet {
     all: Vec<Path>,
-    /// Path in use in hot standby, first choice in overflow, next in turn when spreading.
+    /// Path in use in hot standby, first choice in overflow, next in turn when spreading in turn.
     pub active: usize,
 }
 
@@ -77,12 +77,16 @@ impl PathSet {
         each.min().unwrap_or(base)
     }
 
+    /// A path that is no backup is usable: a backup serves while none is.
+    pub fn has_front_line(&self) -> bool {
+        self.iter().any(|path| path.is_usable() && !path.backup)
+    }
+
     /// The path for the next new message among those that `allowed` admits.
     // R-MP-5, R-MP-6
     pub fn pick(&self, mode: Paths, allowed: impl Fn(&Path) -> bool) -> Option<usize> {
         let fits = |index: &usize| self[*index].is_usable() && allowed(&self[*index]);
-        // A backup serves while no other path can.
-        let front_line = self.iter().any(|path| path.is_usable() && !path.backup);
+        let front_line = self.has_front_line();
         let in_service = |index: &usize| !(front_line && self[*index].backup);
         let count = self.len();
         let in_turn = (0..count).map(|step| (self.active + step) % count);
@@ -91,7 +95,7 @@ impl PathSet {
             Paths::HotStandby => Some(self.active).filter(fits),
             Paths::Overflow => in_turn.filter(in_service).find(fits),
             Paths::Spreading(Scheduler::RoundRobin) => in_turn.filter(in_service).find(fits),
-            Paths::Spreading(Scheduler::FastestRtt) => (0..count)
+            Paths::Spreading(Scheduler::FastestRtt) | Paths::Copies => (0..count)
                 .filter(in_service)
                 .filter(fits)
                 .min_by_key(|index| (self[*index].rtt.smoothed(), *index)),

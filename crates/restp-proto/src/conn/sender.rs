@@ -91,6 +91,8 @@ pub(crate) struct Acked {
     pub app_limited: bool,
     /// Of those that arrived, packets that left before the path went another way.
     pub elsewhere: u32,
+    /// Messages of those that arrived, where that is asked for.
+    pub messages: Vec<u64>,
     /// A retransmitted packet is among those that arrived, so that no RTT may be taken.
     ambiguous: bool,
     newest: Option<Newest>,
@@ -139,6 +141,8 @@ pub(crate) struct SendWindow {
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
     share: LossShare,
+    /// Acknowledgements are to name the messages that have arrived.
+    names_messages: bool,
 }
 
 impl SendWindow {
@@ -166,7 +170,13 @@ impl SendWindow {
             unsampled: 0,
             report_is_whole: true,
             share: LossShare::default(),
+            names_messages: false,
         }
+    }
+
+    /// Whether [`Acked::messages`] is asked for.
+    pub fn name_messages(&mut self, wanted: bool) {
+        self.names_messages = wanted;
     }
 
     /// Whether acknowledgements never say what arrived beyond the oldest packet missing, which is repeated.
@@ -328,6 +338,9 @@ impl SendWindow {
         }
         sent.fate = Fate::Delivered;
         acked.delivered += 1;
+        if self.names_messages && !sent.fin {
+            acked.messages.push(sent.data_index);
+        }
         self.delivered_bytes += sent.payload.len() as u64;
         // What went another way tells what arrived, and nothing of this one. R-ENCAP-5
         let here = sent.order > self.left_at;

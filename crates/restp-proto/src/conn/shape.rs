@@ -67,6 +67,8 @@ impl Shape {
             Paths::HotStandby | Paths::Overflow => (PathMode::HotStandby, wire::Scheduler::Unset),
             Paths::Spreading(Scheduler::RoundRobin) => (PathMode::Spreading, wire::Scheduler::RoundRobin),
             Paths::Spreading(Scheduler::FastestRtt) => (PathMode::Spreading, wire::Scheduler::LowestRtt),
+            // R-MP-14
+            Paths::Copies => (PathMode::Spreading, wire::Scheduler::Both),
         };
         let header = Header {
             version: match p.protection {
@@ -151,6 +153,9 @@ fn requested_profile(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<
         PathMode::Single => Paths::Single,
         PathMode::HotStandby if own.paths == Paths::Overflow => Paths::Overflow,
         PathMode::HotStandby => Paths::HotStandby,
+        PathMode::Spreading if own.paths == Paths::Copies || header.scheduler == wire::Scheduler::Both => {
+            Paths::Copies
+        }
         PathMode::Spreading => Paths::Spreading(scheduler),
     };
     let flow_control = if packet.window.is_some() { FlowControl::Window } else { FlowControl::None };
@@ -175,6 +180,8 @@ fn requested_profile(packet: &Packet<'_>, own: &Profile, exact: bool) -> Option<
             Congestion::Lia
         }
         Congestion::None => Congestion::NewReno,
+        // Linked windows shift data from path to path, and copies cannot be shifted.
+        _ if paths == Paths::Copies => Congestion::NewReno,
         kept => kept,
     };
     let stream = ordering == Ordering::Full && reliability.retransmits();
@@ -267,8 +274,7 @@ pub(crate) fn agreed(packet: &Packet<'_>, own: &Composition) -> Option<Compositi
         };
     }
     let may = profile.dispensable;
-    let same_paths = answer.paths == profile.paths
-        || (profile.paths == Paths::Overflow && answer.paths == Paths::HotStandby);
+    let same_paths = is_same_mode(answer.paths, profile.paths);
     let fine = answer.management == profile.management
         && answer.ordering == profile.ordering
         && answer.flow_control == profile.flow_control
@@ -279,10 +285,18 @@ pub(crate) fn agreed(packet: &Packet<'_>, own: &Composition) -> Option<Compositi
         && (same_paths || (may.several_paths && answer.paths == Paths::Single))
         && (answer.ack_report == profile.ack_report
             || (may.ack_report && answer.ack_report == AckReport::Cumulative));
-    if profile.paths == Paths::Overflow && answer.paths == Paths::HotStandby {
-        answer.paths = Paths::Overflow;
+    if same_paths {
+        answer.paths = profile.paths;
     }
     if fine { own.with(answer) } else { None }
+}
+
+/// Both are one mode to the peer, within which the sender decides.
+// R-MP-6, R-MP-14
+fn is_same_mode(one: Paths, other: Paths) -> bool {
+    let is_standby = |paths| matches!(paths, Paths::HotStandby | Paths::Overflow);
+    let is_spreading = |paths| matches!(paths, Paths::Spreading(_) | Paths::Copies);
+    one == other || (is_standby(one) && is_standby(other)) || (is_spreading(one) && is_spreading(other))
 }
 
 #[cfg(test)]

@@ -110,6 +110,7 @@ impl Connection {
         path.ack.now = true;
         let wait = path.rtt.rto().saturating_mul(1 << self.closing.data_fin.tries.min(6));
         self.closing.data_fin.at = cx.now + wait;
+        self.copy_data_fin();
     }
 
     /// The oldest packet in flight lies beyond what the peer grants: it probes the window.

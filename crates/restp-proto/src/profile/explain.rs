@@ -6,6 +6,7 @@ use super::{
     AckReport, AckTiming, Composition, Congestion, FecKind, FlowControl, Framing, LossCause, Management,
     Ordering, Paths, Protection, Reliability, Scheduler,
 };
+use crate::conn::multipath::MAX_PATHS;
 
 impl Composition {
     /// The services in force, one sentence a line, the most consequential first.
@@ -28,6 +29,9 @@ impl Composition {
         for line in lines {
             text.push_str(line);
             text.push('\n');
+        }
+        if p.paths == Paths::Copies && p.tuning.copies < MAX_PATHS as u32 {
+            let _ = writeln!(text, "No message on more than {} of them at a time.", p.tuning.copies);
         }
         let _ = writeln!(
             text,
@@ -150,6 +154,7 @@ fn paths(paths: Paths) -> &'static str {
         Paths::Overflow => "Several paths, the next one used when the first is full.",
         Paths::Spreading(Scheduler::RoundRobin) => "Several paths, all in use, in turn.",
         Paths::Spreading(Scheduler::FastestRtt) => "Several paths, all in use, the lowest RTT first.",
+        Paths::Copies => "Several paths, each message on all of them at once, and the first copy counts.",
     }
 }
 

@@ -167,6 +167,8 @@ pub enum Paths {
     Overflow,
     /// All at once.
     Spreading(Scheduler),
+    /// Each message on all of them, or on [`Tuning::copies`], so that the failure of one, or a loss, costs no time.
+    Copies,
 }
 
 /// What a loss is taken to mean.

@@ -72,6 +72,7 @@ pub const PATHS: Table<Paths> = &[
     ("overflow", Paths::Overflow),
     ("round-robin", Paths::Spreading(Scheduler::RoundRobin)),
     ("fastest-rtt", Paths::Spreading(Scheduler::FastestRtt)),
+    ("copies", Paths::Copies),
 ];
 
 /// What a loss is taken to mean.

@@ -12,8 +12,8 @@ const VOICE_PLAYOUT_MS: u64 = 160;
 
 impl Profile {
     /// Names of all presets, as [`Profile::preset`] takes them.
-    pub const PRESETS: [&'static str; 7] =
-        ["datagram", "file_arq", "file_harq", "web_opt", "voice", "satellite_outage", "multipath"];
+    pub const PRESETS: [&'static str; 8] =
+        ["datagram", "file_arq", "file_harq", "web_opt", "voice", "satellite_outage", "multipath", "copies"];
 
     /// The preset called `name`, if there is one.
     #[must_use]
@@ -26,6 +26,7 @@ impl Profile {
             "voice" => Self::voice(),
             "satellite_outage" => Self::satellite_outage(),
             "multipath" => Self::multipath(),
+            "copies" => Self::copies(),
             _ => return None,
         })
     }
@@ -149,6 +150,19 @@ impl Profile {
             paths: Paths::Spreading(Scheduler::FastestRtt),
             dispensable: Dispensable { several_paths: true, ack_report: true, fec: false },
             ..Self::file_arq()
+        }
+    }
+
+    /// A reliable byte stream of which every path carries a copy, so that the failure of one costs no time.
+    ///
+    /// Each path has a window of its own: linked ones shift data to the better path, and copies cannot be shifted.
+    #[must_use]
+    pub fn copies() -> Self {
+        Self {
+            name: "copies".into(),
+            congestion: Congestion::NewReno,
+            paths: Paths::Copies,
+            ..Self::multipath()
         }
     }
 

@@ -34,6 +34,8 @@ pub enum Gain {
     Throughput,
     /// To go on when one of them fails.
     Survival,
+    /// To lose no time when one of them fails or loses a packet, at the price of every path's rate.
+    Continuity,
 }
 
 /// What is known of the link; the default is that nothing is.
@@ -261,6 +263,11 @@ impl Choice<'_> {
                 self.profile.congestion = Congestion::Cubic;
                 self.because("hot standby with CUBIC: another path takes over when one fails");
             }
+            Some(Gain::Continuity) => {
+                self.profile.paths = Paths::Copies;
+                self.profile.congestion = Congestion::NewReno;
+                self.because("copies with a NewReno window a path: what one loses another brings at once");
+            }
         }
         let fec = self.profile.reliability.retransmits();
         self.profile.dispensable = Dispensable { several_paths: true, ack_report: true, fec };
@@ -321,12 +328,13 @@ mod tests {
     use super::*;
 
     fn all() -> impl Iterator<Item = Requirements> {
-        (0..3 * 3 * 512_u32).map(|code| {
-            let bit = |place: u32| (code / 9) >> place & 1 == 1;
+        (0..3 * 4 * 512_u32).map(|code| {
+            let bit = |place: u32| (code / 12) >> place & 1 == 1;
             let losses = [Losses::Never, Losses::IfLate, Losses::Tolerated][(code % 3) as usize];
             Requirements {
                 losses,
-                several_paths: [None, Some(Gain::Throughput), Some(Gain::Survival)][(code / 3 % 3) as usize],
+                several_paths: [None, Some(Gain::Throughput), Some(Gain::Survival), Some(Gain::Continuity)]
+                    [(code / 3 % 4) as usize],
                 in_order: bit(0),
                 messages: bit(1),
                 useful_for: (losses == Losses::IfLate).then_some(Duration::from_millis(150)),
@@ -362,6 +370,8 @@ mod tests {
             assert!(!needs.messages || profile.framing == Framing::Fixed, "{needs:?}");
             assert_eq!(profile.protection == Protection::Protected, needs.secret, "{needs:?}");
             assert_eq!(profile.paths == Paths::Single, needs.several_paths.is_none(), "{needs:?}");
+            let copies = needs.several_paths == Some(Gain::Continuity);
+            assert_eq!(profile.paths == Paths::Copies, copies, "{needs:?}");
             assert!(
                 profile.management == Management::Opportunistic
                     || !needs.quick_start

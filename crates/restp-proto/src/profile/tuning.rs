@@ -95,6 +95,9 @@ pub struct Tuning {
     pub keepalive: Option<Duration>,
     /// Period of probes on standby paths (answer D14).
     pub standby_probe: Duration,
+    /// Most copies of a message at a time where paths carry copies ([`Paths::Copies`](super::Paths::Copies)), from 2 to 15: 15,
+    /// which is one on every path.
+    pub copies: u32,
     /// A path that failed must answer for this long before it is preferred again (answer H9).
     pub fail_back_after: Duration,
     /// Maximum segment lifetime; a closed connection lingers twice as long (answer D12).
@@ -149,6 +152,7 @@ impl Default for Tuning {
             idle_timeout: Some(Duration::from_secs(240)),
             keepalive: Some(Duration::from_secs(60)),
             standby_probe: Duration::from_secs(1),
+            copies: 15,
             fail_back_after: Duration::from_secs(5),
             msl: Duration::from_secs(30),
             max_streams: 100,

@@ -7,6 +7,7 @@ use super::{
     AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
     Profile, Protection, Reliability,
 };
+use crate::conn::multipath::MAX_PATHS;
 use crate::stream::{INITIAL_BYTES, INITIAL_STREAM_BYTES, INITIAL_STREAMS};
 
 /// What a peer may be granted at a time, at most.
@@ -204,7 +205,7 @@ impl Profile {
                  control.",
             ));
         }
-        let together = matches!(self.paths, Paths::Spreading(_) | Paths::Overflow);
+        let together = matches!(self.paths, Paths::Spreading(_) | Paths::Overflow | Paths::Copies);
         if together && matches!(self.congestion, Congestion::Bic | Congestion::Cubic | Congestion::Bbr) {
             found.push(Conflict::new(
                 "BIC, CUBIC and BBR are defined for one path at a time and would take more than one flow's share on \
@@ -289,7 +290,7 @@ impl Profile {
         let t = &self.tuning;
         let most = if self.reliability.fec() == Some(FecKind::Interleaved) { 8 } else { 16 };
         let group = u64::from(t.fec_group);
-        let ranges: [(&str, u64, u64, u64); 10] = [
+        let ranges: [(&str, u64, u64, u64); 11] = [
             ("tuning.fec_group", if self.reliability.fec().is_some() { group } else { 2 }, 2, most),
             ("tuning.fec_timer_divisor", t.fec_timer_divisor.into(), 1, 1000),
             ("tuning.initial_window_packets", t.initial_window_packets.into(), 1, 1000),
@@ -299,6 +300,7 @@ impl Profile {
             ("tuning.max_packet_bytes", t.max_packet_bytes as u64, 256, 65_507),
             ("tuning.search_packet_bytes", t.search_packet_bytes.unwrap_or(256) as u64, 256, 65_507),
             ("tuning.ack_every", t.ack_every.into(), 1, 256),
+            ("tuning.copies", t.copies.into(), 2, MAX_PATHS as u64),
             ("tuning.max_sack_blocks", t.max_sack_blocks as u64, 1, 64),
         ];
         for (name, value, low, high) in ranges {
@@ -418,6 +420,15 @@ mod tests {
         let text = Profile::file_arq().validate().unwrap().explain();
         assert!(text.contains("CLEAR TEXT"), "{text}");
         assert!(text.contains("CUBIC"), "{text}");
+    }
+
+    #[test]
+    // R-COMP-2, R-MP-14
+    fn explain_tells_how_many_paths_carry_a_copy() {
+        let two = |copies| Profile { tuning: Tuning { copies, ..Tuning::default() }, ..Profile::copies() };
+        assert!(two(2).validate().unwrap().explain().contains("on more than 2 of them at a time"));
+        assert!(!two(15).validate().unwrap().explain().contains("more than"));
+        assert!(reasons(two(1)).contains("tuning.copies is 1: choose a value from 2 to 15"));
     }
 
     #[cfg(feature = "protected")]

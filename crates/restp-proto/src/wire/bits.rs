@@ -110,7 +110,7 @@ impl PathMode {
     }
 }
 
-/// The Sched field; it has a meaning only while spreading, and only with exactly one bit set (A2).
+/// The Sched field; it has a meaning only while spreading (A2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scheduler {
     /// No bit set.
@@ -120,7 +120,7 @@ pub enum Scheduler {
     RoundRobin,
     /// FRS: lowest round-trip time first.
     LowestRtt,
-    /// Both bits set: ignored by receivers, never sent.
+    /// Both bits set: copies, each datum on several subflows at once (R-MP-14).
     Both,
 }
 

@@ -21,6 +21,7 @@ fn all() -> Vec<Profile> {
         Paths::Overflow,
         Paths::Spreading(Scheduler::RoundRobin),
         Paths::Spreading(Scheduler::FastestRtt),
+        Paths::Copies,
     ];
     let reliabilities = [
         Reliability::None,
@@ -183,7 +184,7 @@ fn every_valid_composition_carries_data_and_every_refusal_has_a_reason() {
         }
     }
     // A rule that is dropped or added by mistake shows here.
-    assert_eq!((valid, refused), (9_499, 19_661));
+    assert_eq!((valid, refused), (10_939, 24_053));
 }
 
 #[test]

@@ -65,6 +65,36 @@ fn came_of_three_lost(change: impl FnOnce(u32, &mut Wire<'_>)) -> usize {
     pair.receive(pair.client, conn).iter().map(|message| message.payload.len()).sum()
 }
 
+// R-MP-15
+#[test]
+fn a_number_without_its_payload_is_taken_only_where_the_message_is_there() {
+    let mut pair = Pair::new(4, &Profile::copies(), &LinkConfig::ideal(MS * 10));
+    let there = pair.links[0].0;
+    let of_client = tap(&mut pair, there);
+    let conn = pair.connect();
+    pair.net.run_for(MS * 200);
+    let accepted = pair.accepted().expect("the handshake succeeds");
+    pair.net.add_rule(there, DropRule::first(1, has_payload));
+    for _ in 0..3 {
+        pair.send(pair.client, conn, vec![1; 1100]).unwrap();
+    }
+    pair.net.run_for(MS * 8);
+    // The first is lost, and the peer hears that it need not wait for it.
+    pair.net.inject(forged(&of_client, |packet| {
+        let back = |number: &mut u32| *number = number.wrapping_sub(2);
+        let Sequence::Arq(arq) = &mut packet.sequence else { panic!("{packet:?}") };
+        back(&mut arq.sequence);
+        let mapping =
+            packet.dss.as_mut().and_then(|dss| dss.mapping.as_mut()).expect("it is a packet of data");
+        back(&mut mapping.data_sequence);
+        back(&mut mapping.subflow_sequence);
+        packet.payload = &[];
+    }));
+    pair.net.run_for(Duration::from_secs(5));
+    let came: usize = pair.receive(pair.server, accepted).iter().map(|message| message.payload.len()).sum();
+    assert_eq!(came, 3300);
+}
+
 /// A report of these blocks.
 fn sack(blocks: Vec<[u8; 8]>) -> Report<'static> {
     Report::Sack(SackBlocks::new(blocks.leak()))

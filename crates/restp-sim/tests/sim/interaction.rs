@@ -70,6 +70,7 @@ fn profile() -> impl Strategy<Value = Profile> {
         Paths::Overflow,
         Paths::Spreading(Scheduler::RoundRobin),
         Paths::Spreading(Scheduler::FastestRtt),
+        Paths::Copies,
     ]);
     (presets, paths, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
         |(preset, paths, unordered, dynamic, fec)| {

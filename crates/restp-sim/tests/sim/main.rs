@@ -2,6 +2,7 @@
 
 mod bursts;
 mod compositions;
+mod copies;
 mod cumulative;
 mod delay;
 mod delivery;

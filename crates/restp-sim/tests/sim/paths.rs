@@ -16,29 +16,34 @@ fn profile(paths: Paths) -> Profile {
 }
 
 /// A connection over as many paths as `links` has.
-fn joined(profile: &Profile, links: &[LinkConfig]) -> (Pair, ConnId, ConnId) {
+pub fn joined(profile: &Profile, links: &[LinkConfig]) -> (Pair, ConnId, ConnId) {
     let links: Vec<_> = links.iter().map(|link| (link.clone(), link.clone())).collect();
     let mut pair = Pair::with_paths(31, profile, &links);
+    let (conn, accepted) = join(&mut pair, links.len());
+    (pair, conn, accepted)
+}
+
+/// Connects over the first `paths` paths of `pair`; the connection as either end knows it.
+pub fn join(pair: &mut Pair, paths: usize) -> (ConnId, ConnId) {
     let conn = pair.connect();
     pair.net.run_for(MS * 500);
-    for index in 1..links.len() as u8 {
+    for index in 1..paths as u8 {
         pair.net.with(pair.client, |host, now| {
             host.endpoint.open_path(now, conn, client_path(index), false).unwrap();
         });
     }
     pair.net.run_for(MS * 500);
     let accepted = pair.accepted().expect("the handshake succeeds");
-    for host in [pair.client, pair.server] {
-        let id = if host == pair.client { conn } else { accepted };
+    for (host, id) in [(pair.client, conn), (pair.server, accepted)] {
         let usable =
             pair.net.host(host).endpoint.path_stats(id).iter().filter(|(_, path)| path.usable).count();
-        assert_eq!(usable, links.len());
+        assert_eq!(usable, paths);
     }
-    (pair, conn, accepted)
+    (conn, accepted)
 }
 
 /// Sends `total` bytes and returns how long it takes, checking every byte.
-fn download(pair: &mut Pair, conn: ConnId, accepted: ConnId, total: usize) -> Duration {
+pub fn download(pair: &mut Pair, conn: ConnId, accepted: ConnId, total: usize) -> Duration {
     let data: Vec<u8> = (0..total).map(restp_sim::pair::pattern).collect();
     let start = pair.net.now();
     let (client, server) = (pair.client, pair.server);

@@ -57,6 +57,7 @@ fn scenarios() -> Vec<(&'static str, Profile)> {
         ("outage", fixed(Profile::satellite_outage())),
         ("voice", fixed(Profile::voice())),
         ("spreading", fixed(several(Paths::Spreading(Scheduler::FastestRtt), Congestion::Lia))),
+        ("copies", fixed(several(Paths::Copies, Congestion::NewReno))),
         ("hot standby", fixed(several(Paths::HotStandby, Congestion::NewReno))),
         ("dissertation", fixed(Profile::file_arq().dissertation())),
     ]

@@ -65,6 +65,8 @@ pub(crate) struct Params {
     open_window_packets: Option<u32>,
     ack_every: Option<u32>,
     fec_group: Option<u32>,
+    /// Most paths that carry a copy of one message, where paths carry copies.
+    copies: Option<u32>,
     /// Encoded packets leave by a timer too, and not only when their group is full.
     fec_timer: Option<bool>,
     /// An opportunistic opening begins with a SYN of its own; false: its first data are the SYN.
@@ -112,6 +114,7 @@ impl Params {
         replace(&mut tuning.open_window_packets, self.open_window_packets);
         replace(&mut tuning.ack_every, self.ack_every);
         replace(&mut tuning.fec_group, self.fec_group);
+        replace(&mut tuning.copies, self.copies);
         replace(&mut tuning.fec_timer, self.fec_timer);
         replace(&mut tuning.syn_first, self.syn_first);
         replace(&mut tuning.hold, seconds("hold_s", self.hold_s)?);
