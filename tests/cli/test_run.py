@@ -313,14 +313,15 @@ def test_exec_puts_programs_on_both_sides(gauntlet: Gauntlet, engine: Recorder) 
     assert (result.stdout, result.stderr) == ("hello\n", "server: listening\n")
     plan = check_plan(guest.plan([engine.programs])).runs[0]
     program, server = plan.programs
-    assert (program.node, program.wait, program.start_s) == ("tc1", True, 1.0)
-    assert program.argv[1:] == ["--hello"]
-    assert Path(program.argv[0]).is_absolute()
+    assert (program.node, program.wait, program.start_s) == ("tc1", True, 0.0)
+    assert program.argv[-1] == "--hello"
+    assert all(Path(it).is_absolute() for it in (program.argv[0], program.argv[-2]))
     assert (server.node, server.wait, server.start_s) == ("tsb1", False, 0.0)
     for own in (program, server):
         assert own.private_tmp
         assert own.names == {"train": "tc1", "trackside": "tsb1"}
-    assert server.argv[1:] == ["-c", "echo listening"]
+    assert server.argv[-1] == "echo listening"
+    assert server.argv[3] == program.argv[3], "the file that one makes when it listens, and the other awaits"
     start = {entry.link: entry for entry in plan.timeline if entry.at_s == 0}
     assert start["rabc>rb"].delay_s == pytest.approx(0.035)
     assert start["ra>rabc"].loss == 0.01
