@@ -43,6 +43,7 @@ class Recorder:
         self.cached = self.uncaptured = 0
         self.programs: dict[str, Any] = {}
         self.nothing = ""
+        self.virtual_s = 1000.0
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
         self.specs, self.named = specs, {**named, "out": out}
@@ -53,7 +54,9 @@ class Recorder:
                 named["on_event"](Event(kind, spec.id))
         finished = len(missing) - len(self.failed) - self.cached
         doubtful = (self.untrusted, self.unchecked)
-        outcome = Outcome(out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0)
+        outcome = Outcome(
+            out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, self.virtual_s
+        )
         return replace(outcome, cached=self.cached, uncaptured=self.uncaptured)
 
     def run_programs(self, run: dict[str, Any], **named: Any) -> int:
@@ -90,6 +93,12 @@ def test_run_tells_the_answer_and_where_it_is(gauntlet: Gauntlet, engine: Record
     assert engine.named["experiment"] == CONSTANT
     assert engine.named["seed"] == 7
     assert engine.named["options"] == {"repetitions": 2}
+
+
+def test_how_fast_runs_were_is_told_where_it_says_something(gauntlet: Gauntlet, engine: Recorder) -> None:
+    engine.virtual_s = 30.0
+    result = gauntlet("run", "own.toml")
+    assert "16 runs in 10.0 s; 30 virtual s.\n" in result.stderr
 
 
 def test_runs_in_real_time_are_not_said_to_be_faster(gauntlet: Gauntlet, engine: Recorder) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gauntlet.experiment import Experiment, RunSpec
     from gauntlet.report.closeness import Closeness
 
+TOLD_FROM = 10
+"""Times as fast as real time from which that is told."""
 SHOWN_FAILURES = 5
 """Failed or untrusted runs that are named on the terminal; the report has all of them."""
 
@@ -225,8 +227,9 @@ def _speed(outcome: "Outcome", wishes: Wishes) -> str:
     runs = f"{_counted(outcome.finished, 'run')} in {outcome.wall_s:.1f} s"
     if wishes.engine == "host":
         return f"{runs}, in real time."
-    speed = outcome.virtual_s / outcome.wall_s
-    return f"{runs}; {outcome.virtual_s:.0f} virtual s, {speed:.0f} times as fast as real time."
+    virtual, speed = f"{runs}; {outcome.virtual_s:.0f} virtual s", outcome.virtual_s / outcome.wall_s
+    # On a machine with other work a small number would say nothing of Gauntlet.
+    return f"{virtual}, {speed:.0f} times as fast as real time." if speed >= TOLD_FROM else f"{virtual}."
 
 
 def _sources(outcome: "Outcome") -> str:

@@ -1,6 +1,7 @@
 """`gauntlet shell`: a shell behind an emulated link, on this machine and in real time."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,9 @@ def shell(
     run, hosts, environment = run_of(
         name, params, start=start, channel_delay=channel_delay, loss=loss, limit=limit, seed=seed, plain=True
     )
+    if not sys.stdin.isatty():
+        # What is typed comes from a pipe: nobody sees what a shell would do to a screen.
+        environment["TERM"] = "dumb"
     first, *rest = command or (os.environ.get("SHELL") or "sh",)
     here = program("program", side, [found(first), *rest], environment, hosts=hosts)
     programs = [here]
