@@ -465,6 +465,19 @@ def test_only_the_best_mean_is_called_the_best_in_sentence_and_cell_alike() -> N
     assert words.worst(of, of.overall()[0]) == "within 0.5 % of the best, at 25 ms, 0 % loss"
 
 
+def test_those_that_differ_by_less_than_matters_are_told_alike() -> None:
+    """Of 50.5 ms and 50.9 ms neither is called the best where 1 % matters; 60 ms are told apart."""
+    results = Results({"fast": {"tcp-bbr": [0.0509] * 3, "sctp": [0.0505] * 3, "udp": [0.0600] * 3}})
+    service = ServiceClass("Voice", ("tcp-bbr",), ("tcp-bbr", "sctp", "udp"), (SOON,))
+    of = grid(results, service, "D0.0", matters=0.01)
+    distances = {it.protocol: words.distance(it.deciding) for it in of.cells[0].candidates}
+    assert distances["sctp"] == distances["tcp-bbr"] == "within 1 % of the best"
+    assert distances["udp"].endswith("1.19 × the best")
+    assert "They are within 1 % of the best" in words.answer(of)
+    apart = grid(results, service, "D0.0", matters=0.001)
+    assert words.distance(apart.cells[0].candidates[0].deciding) == "the best"
+
+
 def test_what_the_answer_names_is_never_folded_away_and_one_delay_has_its_losses_across() -> None:
     """At 0 % four others are ahead of it by a trace; three are shown at most besides."""
     names = ["udp", "tcp-cubic", "tcp-reno", "sctp", "tcp-bbr"]

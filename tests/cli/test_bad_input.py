@@ -38,7 +38,7 @@ def test_wrong_experiments(gauntlet: Gauntlet, before: str, after: str, words: l
     [
         (
             'kpi = "latency", at_most = "1s"',
-            ["[workload] judge, kpi", "no KPI 'latency'", "'message_delay_s'"],
+            ["[workload] judge: ", "no KPI 'latency'", "'message_delay_s'"],
         ),
         ('kpi = "message_delay", at_most = "1Mbit/s"', ["did you mean 'message_delay_s'?"]),
         ('kpi = "p99", at_most = "1s"', ['kpi = "message_delay_s" with quantile = 0.99']),

@@ -43,6 +43,7 @@ class Recorder:
         self.cached = self.uncaptured = 0
         self.programs: dict[str, Any] = {}
         self.nothing = ""
+        self.virtual_s = 1000.0
 
     def run(self, specs: Sequence[RunSpec], out: Path, **named: Any) -> Outcome:
         self.specs, self.named = specs, {**named, "out": out}
@@ -53,7 +54,9 @@ class Recorder:
                 named["on_event"](Event(kind, spec.id))
         finished = len(missing) - len(self.failed) - self.cached
         doubtful = (self.untrusted, self.unchecked)
-        outcome = Outcome(out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, 1000.0)
+        outcome = Outcome(
+            out, len(specs), len(present), finished, self.failed, *doubtful, 10.0, self.virtual_s
+        )
         return replace(outcome, cached=self.cached, uncaptured=self.uncaptured)
 
     def run_programs(self, run: dict[str, Any], **named: Any) -> int:
@@ -90,6 +93,12 @@ def test_run_tells_the_answer_and_where_it_is(gauntlet: Gauntlet, engine: Record
     assert engine.named["experiment"] == CONSTANT
     assert engine.named["seed"] == 7
     assert engine.named["options"] == {"repetitions": 2}
+
+
+def test_how_fast_runs_were_is_told_where_it_says_something(gauntlet: Gauntlet, engine: Recorder) -> None:
+    engine.virtual_s = 30.0
+    result = gauntlet("run", "own.toml")
+    assert "16 runs in 10.0 s; 30 virtual s.\n" in result.stderr
 
 
 def test_runs_in_real_time_are_not_said_to_be_faster(gauntlet: Gauntlet, engine: Recorder) -> None:
@@ -313,14 +322,15 @@ def test_exec_puts_programs_on_both_sides(gauntlet: Gauntlet, engine: Recorder) 
     assert (result.stdout, result.stderr) == ("hello\n", "server: listening\n")
     plan = check_plan(guest.plan([engine.programs])).runs[0]
     program, server = plan.programs
-    assert (program.node, program.wait, program.start_s) == ("tc1", True, 1.0)
-    assert program.argv[1:] == ["--hello"]
-    assert Path(program.argv[0]).is_absolute()
+    assert (program.node, program.wait, program.start_s) == ("tc1", True, 0.0)
+    assert program.argv[-1] == "--hello"
+    assert all(Path(it).is_absolute() for it in (program.argv[0], program.argv[-2]))
     assert (server.node, server.wait, server.start_s) == ("tsb1", False, 0.0)
     for own in (program, server):
         assert own.private_tmp
         assert own.names == {"train": "tc1", "trackside": "tsb1"}
-    assert server.argv[1:] == ["-c", "echo listening"]
+    assert server.argv[-1] == "echo listening"
+    assert server.argv[3] == program.argv[3], "the file that one makes when it listens, and the other awaits"
     start = {entry.link: entry for entry in plan.timeline if entry.at_s == 0}
     assert start["rabc>rb"].delay_s == pytest.approx(0.035)
     assert start["ra>rabc"].loss == 0.01

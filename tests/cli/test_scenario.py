@@ -58,7 +58,7 @@ def test_what_a_fit_says_fits_into_80_columns(scale: float) -> None:
         console.print(table)
     shown = console.export_text()
     assert "…" not in shown
-    for word in ("delay down", "gilbert-elliott", "autoregressive", "-0.988", "distance", "0.123"):
+    for word in ("delay down", "gilbert-elliott", "autoregressive", "-0.988", "lag 1", "distance", "0.123"):
         assert word in shown
 
 

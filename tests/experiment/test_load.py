@@ -1,6 +1,7 @@
 """Reading experiment files: a mistake is one sentence that names file, section, key, and what is right."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,6 @@ def test_seed_and_repetitions_can_be_replaced() -> None:
 
 
 @pytest.mark.parametrize("changed", [{"seed": -1}, {"seed": 2**53}, {"repetitions": 0}])
-def test_replacements_are_checked(changed: dict[str, int]) -> None:
+def test_replacements_are_checked(changed: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="out of range"):
         parse_experiment(CONSTANT, "own.toml", Path(), **changed)

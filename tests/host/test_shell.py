@@ -36,11 +36,12 @@ FETCH = (
 @pytest.mark.usefixtures("host")
 def test_lines_of_a_pipe_are_typed_and_the_exit_code_comes_back(tmp_path: Path) -> None:
     (tmp_path / "note").write_text("theirs")
-    lines = f"{FETCH}\ntest -t 0 && echo a terminal\nexit 5\n"
+    lines = f"{FETCH}\ntest -t 0 && echo a terminal\necho on $TERM\nexit 5\n"
     done = _typed(lines, tmp_path, *SERVER)
     assert done.returncode == 5, done.stderr
     assert "theirs" in done.stdout
     assert "a terminal" in done.stdout
+    assert "on dumb" in done.stdout, "no signs for a screen among what a script reads"
     assert '"GET /note HTTP/1.1" 200' in done.stderr, "what the server said"
 
 

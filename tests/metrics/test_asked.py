@@ -69,13 +69,19 @@ def test_a_flow_that_failed_has_not_kept_it() -> None:
 )
 def test_what_no_flow_can_answer_is_refused(judge: dict[str, object], words: str) -> None:
     with pytest.raises(UserError, match=words):
-        check({"etcs": judge}, "")
+        check(judge)
+    with pytest.raises(UserError, match=words):
+        Asked.of(judge)
 
 
-def test_an_experiment_is_answered_by_a_kpi_that_there_is() -> None:
-    check({"etcs": DEADLINE}, "delay_p99_s")
-    with pytest.raises(UserError, match=r"answer_by: .*did you mean 'delay_p99_s'"):
-        check({}, "delay_p98_s")
+@pytest.mark.parametrize("level", [None, 0.99])
+def test_a_name_that_only_has_quantiles_is_no_answer_to_itself(level: float | None) -> None:
+    judge = {"kpi": "each_message_delay_s", "quantile": level, "at_most": 1.0}
+    if level is not None:
+        check(judge)
+        return
+    with pytest.raises(UserError, match="did you mean 'message_delay"):
+        check(judge)
 
 
 def test_a_quantile_of_what_was_due_counts_what_never_came_as_the_latest() -> None:

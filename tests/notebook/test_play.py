@@ -62,3 +62,16 @@ def test_what_cannot_be_is_one_sentence(tmp_path: Path) -> None:
         gauntlet.run(tmp_path / "nowhere.toml")
     with pytest.raises(UserError, match=r"^the experiment: .*'lost'.*did you mean 'loss'"):
         gauntlet.run({**tomllib.loads(TEXT), "link": {"lost": "1%"}})
+
+
+def test_what_no_flow_can_answer_is_refused_as_from_a_terminal(tmp_path: Path) -> None:
+    judged = TEXT.replace("[workload]", '[workload]\njudge = { kpi = "latency", at_most = "1s" }')
+    with pytest.raises(UserError, match=r"\[workload\] judge: there is no KPI 'latency'.*'message_delay_s'"):
+        gauntlet.run(judged, out=tmp_path / "out")
+    more = TEXT.replace("[workload]", '[workload]\njudge = { kpi = "throughput_bps", at_most = "1Mbit/s" }')
+    with pytest.raises(UserError, match=r"\[workload\] judge: .*more is better; give at_least"):
+        gauntlet.run(more, out=tmp_path / "out")
+    answered = TEXT.replace("[experiment]", '[experiment]\nanswer_by = "delay_p98_s"')
+    with pytest.raises(UserError, match=r"\[experiment\] answer_by: .*did you mean 'delay_p99_s'"):
+        gauntlet.run(answered, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gauntlet import report
-from gauntlet.report.answer import opening
+from gauntlet.report.answer import further, opening
 from tests.report import flows
 from tests.report.flows import Constructed, Did, Done, Flow
 
@@ -21,14 +22,16 @@ FLOWS = (
 QUEUES = {0.0: "FIFO of 512 kB", 0.01: "CAKE"}
 
 
-def build(folder: Path, done: Done, factor: str = "queue", **more: Any) -> Path:
+def build(
+    folder: Path, done: Done, factor: str = "queue", queues: Mapping[float, str] = QUEUES, **more: Any
+) -> Path:
     """A campaign over queues: those of losses, each under the name of its queue."""
     given: dict[str, Any] = {"protocols": ("udp",), "losses": tuple(QUEUES), "flows": FLOWS, "repetitions": 6}
     made = Constructed(done=done, **{**given, **more})
     results = flows.build(folder / "r", folder / "s", made)
     for file in sorted(results.glob("runs/*/spec.json")):
         spec = json.loads(file.read_text())
-        queue = QUEUES[spec["factors"].pop("loss")]
+        queue = queues[spec["factors"].pop("loss")]
         spec["labels"][factor] = spec["factors"][factor] = queue
         file.write_text(json.dumps(spec))
     return results
@@ -103,3 +106,23 @@ def test_who_keeps_less_is_no_equal_and_a_setting_with_more_flows_that_keep_it_c
     _, said = first(build(tmp_path, often))
     assert said.startswith("Take CAKE: 1 of 2 flows keep the deadline of 100 ms"), said
     assert "cannot be told" not in said
+
+
+def test_why_ef_comes_later_than_best_effort_with_cake_is_said(tmp_path: Path) -> None:
+    """With CAKE by 7 ms, with FIFO not at all: nobody takes it for a mistake."""
+    pings = tuple(Flow("cbr", name=f"ping-{it}-up", rate_bps=8000, judge=DEADLINE) for it in ("be", "ef"))
+    upload = Flow("cbr", name="up-be", background=True)
+
+    def done(protocol: str, place: int, repetition: int, cake: float) -> Did:
+        return Did(20.0, delay_s=0.02 + (0.007 if place == 1 and cake else 0.0) + 0.0001 * repetition)
+
+    queues = {0.0: "FIFO of 512 kB", 0.01: "CAKE (diffserv4)"}
+    loaded = '[load]\ntest = "rrul"\n'
+    results = build(tmp_path, done, queues=queues, flows=(*pings, upload), about=loaded)
+    (why,) = [it for it in further(report.load(results)) if it.question.startswith("Why")]
+    assert why.lead.startswith("At queue CAKE (diffserv4): CAKE has no rate of its own here")
+    assert re.fullmatch(r"ping-ef-up p99 27\.4 ms \[.*\], ping-be-up 20\.4 ms \[.*\]\.", why.rest), why.rest
+
+    queues[0.01] = "CAKE (besteffort)"
+    plain = build(tmp_path / "plain", done, queues=queues, flows=(*pings, upload), about=loaded)
+    assert not [it for it in further(report.load(plain)) if it.question.startswith("Why")]

@@ -163,10 +163,18 @@ class Grid:
         return next(cell for cell in self.own if any(it is candidate for it in cell.candidates))
 
 
-def grid(results: Sampled, service: ServiceClass, by: str, *, every_variant: bool = False) -> Grid:
+def grid(
+    results: Sampled,
+    service: ServiceClass,
+    by: str,
+    *,
+    every_variant: bool = False,
+    matters: float | None = None,
+) -> Grid:
     """A class under every condition. What was not measured stays in it as such.
 
-    The answer rests on the variant that the needs themselves name, on all of them with `every_variant`.
+    The answer rests on the variant that the needs themselves name, on all of them with `every_variant`. Those
+    nearer to the best than the share `matters` are level with it.
     """
     variants = [results.variants(need) for need in service.needs]
     there_are = list(dict.fromkeys(it for each in variants for it in each)) or [Variant()]
@@ -181,7 +189,7 @@ def grid(results: Sampled, service: ServiceClass, by: str, *, every_variant: boo
             ]
             there = [here for _, here in counting if here is not None]
             if counting and there:
-                found = _cell(results, service.candidates, there, (delay_s, loss), variant)
+                found = _cell(results, service.candidates, there, (delay_s, loss), variant, matters=matters)
                 own = every_variant or variant == there_are[0]
                 cells.append(replace(found, of=len(counting), own=own))
     return Grid(service, by, tuple(it for it in cells if it.judged or it.own))
@@ -199,9 +207,15 @@ def unknown_last(value: float | None) -> float:
 
 
 def _cell(
-    results: Sampled, protocols: Sequence[str], needs: Sequence[Need], condition: Condition, variant: Variant
+    results: Sampled,
+    protocols: Sequence[str],
+    needs: Sequence[Need],
+    condition: Condition,
+    variant: Variant,
+    *,
+    matters: float | None,
 ) -> Cell:
-    every = [_standings(results, protocols, need, condition) for need in needs]
+    every = [_level(_standings(results, protocols, need, condition), matters) for need in needs]
     measured = [each for each in every if any(it.grade != Grade.UNMEASURED for it in each)]
     candidates = [
         Candidate(of_one[0].protocol, tuple(sorted(of_one, key=_severity, reverse=True)))
@@ -245,6 +259,16 @@ def _standings(
             )
         )
     return found
+
+
+def _level(found: list[Standing], matters: float | None) -> list[Standing]:
+    """The same, those that are as near to the best as `matters` marked, where there is more than the best."""
+    if matters is None:
+        return found
+    near = [it.need.of_best is not None and it.times * it.need.of_best <= 1 + matters for it in found]
+    if sum(near) < 2:
+        return found
+    return [replace(it, level=matters) if close else it for it, close in zip(found, near, strict=True)]
 
 
 def _best(kpi: Kpi, known: Mapping[str, Sample]) -> str:

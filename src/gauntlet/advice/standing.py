@@ -90,6 +90,10 @@ class Standing:
     """
     kept: tuple[int, int] | None = None
     """Of what is asked of flows: how many kept it, and of how many; they decide. None elsewhere."""
+    level: float | None = None
+    """Of a need against the best: the share within which the best and at least one more are, this one among
+    them, so that neither is called better; None where it is told apart.
+    """
 
     @property
     def unkept(self) -> float:

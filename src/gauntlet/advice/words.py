@@ -25,10 +25,17 @@ MARKS = {
 }
 """A sign for each grade; the words stand in `LEGEND`."""
 
-_NO_DIFFERENCE = 1.005
-"""Nearer to the best than this is told as such and not as a factor: three digits show no difference."""
+NO_DIFFERENCE = 0.005
+"""Nearer to the best than by this share is told as such and not as a factor: three digits show no difference.
+"""
 
-NEXT_TO_BEST = f"within {100 * (_NO_DIFFERENCE - 1):g} % of the best"
+
+def within_best(share: float) -> str:
+    """What those are called that are nearer to the best than by a share."""
+    return f"within {100 * share:g} % of the best"
+
+
+NEXT_TO_BEST = within_best(NO_DIFFERENCE)
 
 BEST_RULE = (
     "Best first, by where each does worst: by grade, then by the distance to the need that it is furthest "
@@ -148,16 +155,18 @@ def distance(standing: Standing) -> str:
     if standing.grade == Grade.IN_PART and standing.kept is not None:
         did, judged = standing.kept
         return f"kept by {did} of {counted(judged, 'flow')}"
-    best = standing.need.of_best
+    best, level = standing.need.of_best, standing.level
     more = standing.kpi.higher_is_better
     beyond = _off(standing.times, "the limit", more=more) if standing.times > 1 else ""
     if best is None:
         return beyond or f"{number(100 * standing.margin, 0)} % to spare"
     off = standing.times * best
-    if _leads(off):
+    if level is not None:
+        of_best = within_best(level)
+    elif _leads(off):
         of_best = "the best"
     else:
-        of_best = NEXT_TO_BEST if off < _NO_DIFFERENCE else _off(off, "the best", more=more)
+        of_best = NEXT_TO_BEST if off < 1 + NO_DIFFERENCE else _off(off, "the best", more=more)
     return f"{beyond} and {of_best}" if beyond else of_best
 
 
@@ -284,7 +293,7 @@ def answer(grid: Grid) -> str:
             told += ", by the mean only"
         elif narrow:
             told += f", {listed(narrow)} by the mean only"
-        return f"{told}. {_best(grid, serving)}"
+        return f"{told[0].upper()}{told[1:]}. {_best(grid, serving)}"
     nearest = overall[0]
     if all(it.grade in (Grade.NOTHING, Grade.UNMEASURED) for cell in grid.own for it in cell.candidates):
         where = "under any condition" if len(grid.own) > 1 else _under(grid)
@@ -388,9 +397,14 @@ def _best(grid: Grid, serving: list[Candidate]) -> str:
     """How the first of those that serve does where it does worst."""
     first = serving[0]
     how = distance(first.deciding)
+    level = [it.protocol for it in serving if it.deciding.level is not None]
+    if len(grid.own) == 1 and first.deciding.level is not None and len(level) > 1:
+        those = "They" if len(level) == len(serving) else f"Of these {names(level)}"
+        return f"{those} are {how} ({_measured(first.deciding)})."
     named = "It" if len(serving) == 1 else f"Of these {label(first.protocol)}"
     what = _measured(first.deciding)
-    verb = "is" if how in ("the best", NEXT_TO_BEST) else "takes" if "×" in how else "has"
+    alike = first.deciding.level is not None or how in ("the best", NEXT_TO_BEST)
+    verb = "is" if alike else "takes" if "×" in how else "has"
     if len(grid.own) == 1:
         return f"{named} {verb} {how} ({what})."
     if how == "the best":

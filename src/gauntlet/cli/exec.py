@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+from gauntlet.cli.beside import awaiting, served
 from gauntlet.cli.parameters import pairs
 from gauntlet.errors import UserError
 
-SERVER_LEAD_S = 1.0
-"""Seconds that the server has to begin listening before the program starts."""
+LISTENS = Path("/dev/shm/gauntlet-server-listens")
+"""In the guest's own memory, which its programs share; each run has a guest of its own."""
 
 Command = Callable[..., Any]
 
@@ -91,7 +92,8 @@ def exec_(
     """Run COMMAND on one side of an emulated link, in virtual time, and end with its exit code.
 
     Both sides find each other by the names train and trackside; the addresses are in GAUNTLET_CLIENT (train)
-    and GAUNTLET_SERVER (trackside). What COMMAND writes below the present folder stays; /tmp is its own and
+    and GAUNTLET_SERVER (trackside). COMMAND starts when the server listens, has ended, or after 10 s of the
+    line's time. What COMMAND writes below the present folder stays; /tmp is its own and
     in memory.
 
     \b
@@ -113,12 +115,13 @@ def exec_(
     if Path(environment.get("TMPDIR", "")).is_relative_to("/tmp"):
         # What lies there on the host the programs do not have.
         environment["TMPDIR"] = "/tmp"
-    lead_s = SERVER_LEAD_S if server else 0.0
-    programs = [program("program", side, [first, *command[1:]], environment, hosts=hosts, start_s=lead_s)]
+    programs = [program("program", side, [first, *command[1:]], environment, hosts=hosts)]
     if server:
         other = "trackside" if side == "train" else "train"
-        shell = [found("sh"), "-c", server]
-        programs.append(program("server", other, shell, environment, hosts=hosts, wait=False))
+        shell = found("sh")
+        programs[0]["argv"] = awaiting(shell, programs[0]["argv"], LISTENS)
+        beside = served(shell, server, LISTENS)
+        programs.append(program("server", other, beside, environment, hosts=hosts, wait=False))
     ctx.exit(interactive.run_programs({**run, "programs": programs}, writable=[Path.cwd()], on_output=_show))
 
 
@@ -182,7 +185,6 @@ def program(
     environment: dict[str, str],
     *,
     hosts: dict[str, str],
-    start_s: float = 0.0,
     wait: bool = True,
 ) -> dict[str, Any]:
     """A program as a plan has it, on one of the sides of `hosts`."""
@@ -192,7 +194,7 @@ def program(
         "argv": argv,
         "working_directory": str(Path.cwd()),
         "environment": environment,
-        "start_s": start_s,
+        "start_s": 0.0,
         "wait": wait,
         "private_tmp": True,
         "names": hosts,

@@ -65,7 +65,7 @@ _NUMBER_WIDTH = 5
 
 def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
     """What was measured beside what the fitted model draws (`gauntlet.scenario.fitted.comparison`): below
-    each quantity its unit, below `measured` the model.
+    each quantity its unit, below `measured` the model. Lag 1 is the correlation of a step with the next.
     """
     table = Table(
         title=f"measured ({found['measured_steps']:,} steps of {_spaced_time(found['step_s'])}) "
@@ -76,7 +76,7 @@ def comparison(found: Mapping[str, Any]) -> Iterator[Table]:
     )
     for heading in ("", ""):
         table.add_column(heading, no_wrap=True)
-    for heading in ("mean", "5 %", "25 %", "50 %", "75 %", "95 %", "step\nto\nstep", "distance"):
+    for heading in ("mean", "5 %", "25 %", "50 %", "75 %", "95 %", "lag 1", "distance"):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, rows in found["quantities"].items():
         mean = max(rows[which]["mean"] for which in ("measured", "fitted"))

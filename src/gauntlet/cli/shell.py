@@ -1,27 +1,17 @@
 """`gauntlet shell`: a shell behind an emulated link, on this machine and in real time."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gauntlet.cli.beside import awaiting, served
 from gauntlet.cli.exec import found, line_options, program, run_of
 
 LIMIT = "24h"
-_SERVE = """listening() { cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null |
-    grep -c -e ' 0A ' -e ' 07 '; }
-before=$(listening)
-( while kill -0 $$ 2>/dev/null && [ "$(listening)" -le "$before" ]; do sleep 0.1; done; : > "$0" ) &
-exec sh -c "$1"
-"""
-"""The server, and beside it a watch on its own network: the file appears when a socket listens there, or
-when the server has ended. States of sockets as in Linux' include/net/tcp_states.h: 0A listens, 07 is UDP
-without a peer.
-"""
-_AWAIT = 'n=0; while [ ! -e "$0" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n + 1)); done; exec "$@"'
-"""COMMAND once the file is there, or after ten seconds, for what is beside need not listen at all."""
 
 
 @click.command(short_help="Open a shell behind an emulated link, in real time.")
@@ -65,6 +55,9 @@ def shell(
     run, hosts, environment = run_of(
         name, params, start=start, channel_delay=channel_delay, loss=loss, limit=limit, seed=seed, plain=True
     )
+    if not sys.stdin.isatty():
+        # What is typed comes from a pipe: nobody sees what a shell would do to a screen.
+        environment["TERM"] = "dumb"
     first, *rest = command or (os.environ.get("SHELL") or "sh",)
     here = program("program", side, [found(first), *rest], environment, hosts=hosts)
     programs = [here]
@@ -84,9 +77,9 @@ def shell(
     ground = host.Host.installed(STOCK_SYSCTLS)
     with tempfile.TemporaryDirectory(prefix="gauntlet-shell-") as folder:
         if server:
-            listens = str(Path(folder) / "listens")
-            beside["argv"] += ["-c", _SERVE, listens, server]
-            here["argv"] = [found("sh"), "-c", _AWAIT, listens, *here["argv"]]
+            listens = Path(folder) / "listens"
+            beside["argv"] = served(found("sh"), server, listens)
+            here["argv"] = awaiting(found("sh"), here["argv"], listens)
         with terminal() as place:
             here["terminal"] = str(place)
             planned = {**run, "programs": programs}

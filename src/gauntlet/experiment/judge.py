@@ -1,9 +1,9 @@
 """`judge` of a flow: what is asked of it, and the bound that it has to keep."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field, ValidationInfo, WithJsonSchema, model_validator
 
 from gauntlet import units
 from gauntlet.errors import UserError
@@ -40,9 +40,10 @@ class Judge(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _in_base_units(cls, given: Any) -> Any:
+    def _in_base_units(cls, given: Any, info: ValidationInfo) -> Any:
         if not isinstance(given, dict) or not isinstance(given.get("kpi"), str):
             return given
+        answered(given, info)
         level = given.get("quantile")
         if isinstance(level, int | float) and 1 < level < 100:
             raise ValueError(f"quantile: {level:g} is no share of the messages; write {level / 100:g}.")
@@ -61,6 +62,18 @@ class Judge(Strict):
     def to_json(self) -> dict[str, Any]:
         """What a run's specification keeps of it, in base units."""
         return self.model_dump(exclude_none=True)
+
+
+def answered(judge: Mapping[str, Any], info: ValidationInfo) -> None:
+    """Raises ValueError where no flow can answer a `judge`, as far as the context of its check knows KPIs. A
+    wrong name is told before a bound, whose unit hangs on it.
+    """
+    if info.context is None or info.context.answers is None:
+        return
+    try:
+        info.context.answers(judge)
+    except UserError as error:
+        raise ValueError(str(error)) from None
 
 
 def _bound(kpi: str, key: str, written: object) -> float:

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from gauntlet.errors import UserError
 from gauntlet.experiment.axes import Axis, AxisValue, axes, overlay
 from gauntlet.experiment.in_path import InPathSection
-from gauntlet.experiment.protocols import PROTOCOLS, Protocol
+from gauntlet.experiment.known import Answers, Known
+from gauntlet.experiment.protocols import Protocol
 from gauntlet.experiment.protocols import own as own_protocols
 from gauntlet.experiment.schema import (
     MAX_REPETITIONS,
@@ -60,8 +61,11 @@ class Experiment:
     """Every protocol that it can name, its own among them."""
 
 
-def load_experiment(path: Path, *, seed: int | None = None, repetitions: int | None = None) -> Experiment:
-    """Read an experiment file; `seed` and `repetitions` replace the file's.
+def load_experiment(
+    path: Path, *, seed: int | None = None, repetitions: int | None = None, answers: Answers | None = None
+) -> Experiment:
+    """Read an experiment file; `seed` and `repetitions` replace the file's. `answers` refuses a `judge` that
+    no flow can answer (`gauntlet.metrics.asked.check`).
 
     Raises UserError when the file cannot be read or anything in it is wrong.
     """
@@ -75,11 +79,17 @@ def load_experiment(path: Path, *, seed: int | None = None, repetitions: int | N
         raise UserError(f"{path}: that is a folder; give the path of an experiment file (TOML).") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: the file cannot be read ({error}); give a text file in UTF-8.") from None
-    return parse_experiment(text, str(path), path.parent, seed=seed, repetitions=repetitions)
+    return parse_experiment(text, str(path), path.parent, seed=seed, repetitions=repetitions, answers=answers)
 
 
 def parse_experiment(
-    text: str, source: str, folder: Path, *, seed: int | None = None, repetitions: int | None = None
+    text: str,
+    source: str,
+    folder: Path,
+    *,
+    seed: int | None = None,
+    repetitions: int | None = None,
+    answers: Answers | None = None,
 ) -> Experiment:
     """As `load_experiment`, from text; `source` names it in error sentences."""
     try:
@@ -87,7 +97,7 @@ def parse_experiment(
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{source}: not valid TOML: {error}.") from None
     try:
-        file = ExperimentFile.model_validate(raw)
+        file = ExperimentFile.model_validate(raw, context=Known(answers=answers))
     except ValidationError as error:
         raise UserError(_each(source, sentences(error, partial(_written, raw=raw)))) from None
     try:
@@ -95,7 +105,7 @@ def parse_experiment(
         own = {name: (section.stack(name, folder), section.label) for name, section in file.stack.items()}
         known = own_protocols(own)
         chosen, found = axes(file.matrix, known)
-        points = tuple(_points(file, found, known))
+        points = tuple(_points(file, found, Known(known, answers)))
         if file.load is not None:
             _carry(file.load.test, chosen, known)
     except UserError as error:
@@ -128,7 +138,7 @@ def _carry(test: str, chosen: list[str], known: Mapping[str, Protocol]) -> None:
             )
 
 
-def _points(file: ExperimentFile, found: list[Axis], known: Mapping[str, Protocol]) -> list[Point]:
+def _points(file: ExperimentFile, found: list[Axis], known: Known) -> list[Point]:
     if file.workload is not None and file.flow:
         raise UserError(
             "[workload] and [[flow]] both stand here; use [workload] for one flow, [[flow]] for several."
@@ -192,12 +202,12 @@ def _line(file: ExperimentFile, found: list[Axis]) -> dict[str, Any]:
 def check_condition(
     raw: Mapping[str, Any],
     place: Callable[[Location], str] | None = None,
-    known: Mapping[str, Protocol] = PROTOCOLS,
+    known: Known | None = None,
 ) -> Condition:
     """Check raw sections (scenario, network, link, server, flow, sysctl); UserError names the key, in the
     words of `place`.
 
-    `known` are the protocols that a flow can name.
+    `known` is what they may name; None: what every experiment may.
     """
     try:
         return Condition.model_validate(raw, context=known)

@@ -21,7 +21,8 @@ from gauntlet.experiment import protocols, workloads
 from gauntlet.experiment.external import StackSection
 from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.in_path import InPathSection
-from gauntlet.experiment.judge import Judge
+from gauntlet.experiment.judge import Judge, answered
+from gauntlet.experiment.known import Known
 from gauntlet.experiment.latency_load import LoadSection
 from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
@@ -70,10 +71,17 @@ def _sysctl_text(value: object) -> str:
 
 def _known_protocol(key: str, info: ValidationInfo) -> str:
     """`info.context` holds the experiment's own protocols beside the others."""
+    known = info.context or Known()
     try:
-        return protocols.protocol(key, known=info.context or protocols.PROTOCOLS).key
+        return protocols.protocol(key, known=known.protocols).key
     except UserError as error:
         raise ValueError(str(error)) from None
+
+
+def _known_kpi(name: str, info: ValidationInfo) -> str:
+    if name:
+        answered({"kpi": name}, info)
+    return name
 
 
 def _known_app(name: str) -> str:
@@ -121,7 +129,7 @@ class ExperimentSection(Strict):
     title: str = ""
     question: str = ""
     """What the report is to answer, in the user's words."""
-    answer_by: str = ""
+    answer_by: Annotated[str, AfterValidator(_known_kpi)] = ""
     """The KPI by which flows without a `judge` of their own are judged; empty: that of their application."""
     matters: Share = 0.0
     """Two protocols that differ by less, as a share of the better mean, are called equal."""

@@ -12,7 +12,7 @@ from gauntlet.metrics.kpi import Kpi
 
 MARKS = {
     "best": ("★", "best"),
-    "equal": ("=", "differs from the best by less than matters"),
+    "equal": ("=", "best together with others so marked: what they differ by does not matter"),
     "level": ("≈", "not distinguishable from the best"),
     "ahead": (
         "▲",

@@ -85,7 +85,7 @@ def _looks(wanted: set[str]) -> list[Style]:
         colour = next(spare) if look is None or look.colour in taken else look.colour
         marker = _SPARE_MARKERS[position % len(_SPARE_MARKERS)]
         dash = (4, 1) if position % 2 else ()
-        found.append(Style(key, _words(key), colour, marker, dash, own is None or own.reliable))
+        found.append(Style(key, words(key), colour, marker, dash, own is None or own.reliable))
     return found
 
 
@@ -104,8 +104,11 @@ def called(labels: Mapping[str, str]) -> Iterator[None]:
         _own.reset(token)
 
 
-def _words(key: str) -> str:
+def words(key: str) -> str:
+    """A series for people, by the words of its key: TCP BBR beside SCTP."""
     own = _own.get()
+    if key in own:
+        return own[key]
     return " ".join(
         PROTOCOLS[word].label if word in PROTOCOLS else own.get(word, word) for word in key.split()
     )

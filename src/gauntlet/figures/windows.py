@@ -1,5 +1,6 @@
 """One stretch over time: throughput over the link's capacity, congestion window, RTT, losses."""
 
+from collections.abc import Collection
 from typing import Any
 
 import altair as alt
@@ -12,8 +13,14 @@ FIELDS = ("flow", "t", "throughput", "capacity", "cwnd", "rtt", "losses")
 WIDTH = PAGE_WIDTH - 190
 
 
-def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
-    """Draw flows over time, one line a flow.
+PANELS = {"cwnd": ("cwnd (kB)", 110), "rtt": ("smoothed RTT (ms)", 110), "losses": ("lost packets", 80)}
+"""Below the throughput: the titles of columns and their heights in pixels."""
+
+
+def windows(
+    table: Any, *, look: Look | None = None, panels: Collection[str] = tuple(PANELS)
+) -> alt.VConcatChart:
+    """Draw flows over time, one line a flow; below the throughput those of `PANELS` that are among `panels`.
 
     Columns: `protocol` (the series), `flow` (its place in the run), `t` (s), `throughput` and `capacity`
     (Mbit/s), `cwnd` (kB), `rtt` (ms), `losses` (packets); what is empty is not drawn. Raises UserError when a
@@ -22,15 +29,19 @@ def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
     columns = columns_of(table, ("protocol", *FIELDS))
     look = look or Look.of_table(columns)
     base = alt.Chart()
-    time = alt.X("t:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
-    timed = alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
+    below = [name for name in PANELS if name in panels]
+
+    def time(name: str) -> alt.X:
+        if name == ["", *below][-1]:
+            return alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
+        return alt.X("t:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
 
     scale = alt.Scale(zero=True, domain=alt.DomainUnionWith(unionWith=[0, 1]))
 
-    def lines(field: str, title: str, height: int, x: alt.X, step: bool = False) -> alt.Chart:
+    def lines(field: str, title: str, height: int, x: alt.X) -> alt.Chart:
         chart: alt.Chart = (
             base.transform_filter(f"isValid(datum.{field}) && datum.{field} !== ''")
-            .mark_line(interpolate="step-after" if step else "linear", clip=True)
+            .mark_line(interpolate="step-after" if field == "losses" else "linear", clip=True)
             .encode(
                 x=x,
                 y=alt.Y(f"{field}:Q", title=title, scale=scale),
@@ -54,14 +65,12 @@ def windows(table: Any, *, look: Look | None = None) -> alt.VConcatChart:
         .transform_joinaggregate(first="argmin(t)")
         .transform_filter("datum.protocol === datum.first.protocol && datum.flow === datum.first.flow")
         .mark_area(color=CAPACITY, opacity=1, fillOpacity=0.35, interpolate="step-after")
-        .encode(x=time, y=alt.Y("capacity:Q", title="", scale=scale))
+        .encode(x=time(""), y=alt.Y("capacity:Q", title="", scale=scale))
     )
-    top = alt.layer(capacity, lines("throughput", "throughput (Mbit/s)", 190, time))
+    top = alt.layer(capacity, lines("throughput", "throughput (Mbit/s)", 190, time("")))
     chart: alt.VConcatChart = alt.vconcat(
         top.properties(width=WIDTH, height=190),
-        lines("cwnd", "cwnd (kB)", 110, time),
-        lines("rtt", "smoothed RTT (ms)", 110, time),
-        lines("losses", "lost packets", 80, timed, step=True),
+        *(lines(name, *PANELS[name], time(name)) for name in below),
         spacing=8,
         data=data(columns),
     ).resolve_scale(x="shared")

@@ -1,13 +1,13 @@
 """What an experiment asks of a flow (`judge`): which quantity, its bound, and whether a flow keeps it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gauntlet import units
 from gauntlet.errors import UserError
-from gauntlet.experiment.strict import nearest, unknown_key
+from gauntlet.experiment.strict import nearest
 from gauntlet.metrics import tails
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import Observation, State
@@ -32,13 +32,10 @@ class Asked:
     @classmethod
     def of(cls, judge: Mapping[str, Any]) -> "Asked":
         """Of a `judge` in base units. Raises UserError when it asks what no flow can answer."""
+        check(judge)
         named, level = str(judge["kpi"]), judge.get("quantile")
         kpi = _known(named, level)
-        wanted = "at_least" if kpi.higher_is_better else "at_most"
-        if judge.get(wanted) is None:
-            more = "more" if kpi.higher_is_better else "less"
-            raise UserError(f"judge: of {named} {more} is better; give {wanted}.")
-        bound = float(judge[wanted])
+        bound = float(judge["at_least" if kpi.higher_is_better else "at_most"])
         return cls(_in_unit_of(kpi, bound), bound, named, None if level is None else MESSAGES[named], level)
 
     @property
@@ -87,62 +84,44 @@ class Asked:
         return f"{self.bound * self.kpi.shown_factor:g} {self.kpi.shown_unit}".strip()
 
 
-def check(judges: Mapping[str, Mapping[str, Any]], answer_by: str) -> None:
-    """Whether all can be answered: each `judge` by the name of its flow, and the KPI `answer_by` (empty:
-    none). Raises UserError.
+def check(judge: Mapping[str, Any]) -> None:
+    """Whether flows can answer a `judge`, with or without bounds, of which only the names count. Raises
+    UserError.
     """
-    for name, judge in judges.items():
-        try:
-            Asked.of(judge)
-        except UserError as error:
-            raise UserError(f"flow '{name}', {error}") from None
-    if answer_by and answer_by not in registry():
-        raise UserError(f"[experiment] answer_by: {unknown_key(answer_by, registry())}")
-
-
-def check_names(raw: Mapping[str, Any]) -> None:
-    """Whether there is each KPI by which an experiment file, as read from TOML, judges: a wrong name is told
-    before its bound, whose unit hangs on it. What is otherwise wrong in the file is left to its reader.
-
-    Raises UserError.
-    """
-    flows = raw.get("flow")
-    places = [("[workload]", raw.get("workload")), ("[load]", raw.get("load"))]
-    places += [(f"[[flow]] {n}", it) for n, it in enumerate(flows if isinstance(flows, list) else [], 1)]
-    for place, section in places:
-        judge = section.get("judge") if isinstance(section, dict) else None
-        kpi = judge.get("kpi") if isinstance(judge, dict) else None
-        if isinstance(kpi, str) and kpi not in registry() and kpi not in MESSAGES:
-            raise UserError(f"{place} judge, kpi: {_no_kpi(kpi)}")
-
-
-def _no_kpi(named: str) -> str:
-    """That there is none of this name, and which is meant."""
-    if close := nearest(named, [*MESSAGES, *registry()]):
-        return f"there is no KPI '{named}'; did you mean '{close}'?"
-    level = re.fullmatch(r"p(\d\d)(?:[._]?(\d))?", named)
-    if level:
-        share = f"0.{level[1]}{level[2] or ''}"
-        return f"there is no KPI '{named}'; did you mean kpi = \"message_delay_s\" with quantile = {share}?"
-    if re.search("delay|latency|rtt|ping|deadline", named.lower()):
-        return f"there is no KPI '{named}'; did you mean 'message_delay_s'?"
-    return f"there is no KPI '{named}'; choose {', '.join(registry())}."
+    kpi = _known(str(judge["kpi"]), judge.get("quantile"))
+    wanted, other = ("at_least", "at_most") if kpi.higher_is_better else ("at_most", "at_least")
+    if other in judge and wanted not in judge:
+        more = "more" if kpi.higher_is_better else "less"
+        raise UserError(f"of {judge['kpi']} {more} is better; give {wanted}.")
 
 
 def _known(named: str, level: float | None) -> Kpi:
     """Raises UserError for what there is not."""
     if level is None:
         if named not in registry():
-            raise UserError(f"judge: {unknown_key(named, registry())}")
+            raise UserError(_no_kpi(named, list(registry())))
         return registry()[named]
     delays = [
         name for name in MESSAGES if name in DISTRIBUTIONS or tails.column(name, tails.TAILS[0]) in registry()
     ]
-    if named not in delays:
-        raise UserError(
-            f"judge: {named} has no quantiles; ask {', '.join(delays)} for them, or leave quantile out."
-        )
-    return DISTRIBUTIONS[MESSAGES[named]][2]
+    if named in delays:
+        return DISTRIBUTIONS[MESSAGES[named]][2]
+    if named in registry():
+        raise UserError(f"{named} has no quantiles; ask {', '.join(delays)} for them, or leave quantile out.")
+    raise UserError(_no_kpi(named, delays))
+
+
+def _no_kpi(named: str, known: Sequence[str]) -> str:
+    """That there is none of this name, and which of the known ones is meant."""
+    there = f"there is no KPI '{named}'"
+    if close := nearest(named, known):
+        return f"{there}; did you mean '{close}'?"
+    if level := re.fullmatch(r"p(\d\d)(?:[._]?(\d))?", named):
+        share = f"0.{level[1]}{level[2] or ''}"
+        return f'{there}; did you mean kpi = "message_delay_s" with quantile = {share}?'
+    if re.search("delay|latency|rtt|ping|deadline", named.lower()):
+        return f"{there}; did you mean 'message_delay_s'?"
+    return f"{there}; choose {', '.join(known)}."
 
 
 def _in_unit_of(kpi: Kpi, bound: float) -> Kpi:

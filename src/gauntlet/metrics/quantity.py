@@ -10,6 +10,7 @@ import numpy as np
 
 from gauntlet.errors import UserError
 from gauntlet.experiment.strict import unknown_key
+from gauntlet.metrics import tails
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import NEVER, Observation, State, observed
 from gauntlet.metrics.registry import registry
@@ -57,6 +58,14 @@ MESSAGES = {
     "each_message_delay_with_setup_s": "each_message_delay_with_setup_s",
 }
 """What judges messages -> the distribution of their delays, of which the tail is told."""
+
+OF_TAIL = {
+    tails.column(name.removeprefix("each_"), level): (name, level)
+    for name, (table, *_) in DISTRIBUTIONS.items()
+    if table == "delays"
+    for level in tails.TAILS
+}
+"""The KPI of a quantile -> the distribution and the level that it is of."""
 
 
 class End(StrEnum):

@@ -16,6 +16,13 @@ _WORDS = {
 }
 
 
+OF_DUE = (
+    "Of all messages that were due: one that never came is later than all that did, and a flow that failed "
+    "has none."
+)
+"""What a quantile is of where what never came counts, in place of a KPI's own definition."""
+
+
 def short(level: float) -> str:
     """A level as people write it: p99, p99.9; the worst."""
     return "worst" if level == 1 else f"p{100 * level:g}"

@@ -8,6 +8,7 @@ import tomli_w
 
 from gauntlet import campaign
 from gauntlet.experiment import Experiment, expand, load_experiment, parse_experiment
+from gauntlet.metrics.asked import check
 from gauntlet.notebook.results import Results, load
 from gauntlet.results import layout
 
@@ -64,8 +65,8 @@ def _read(
 ) -> Experiment:
     text = _text(experiment)
     if text is None:
-        return load_experiment(Path(str(experiment)), seed=seed, repetitions=repetitions)
-    return parse_experiment(text, "the experiment", Path(), seed=seed, repetitions=repetitions)
+        return load_experiment(Path(str(experiment)), seed=seed, repetitions=repetitions, answers=check)
+    return parse_experiment(text, "the experiment", Path(), seed=seed, repetitions=repetitions, answers=check)
 
 
 def _text(experiment: str | Path | Mapping[str, Any]) -> str | None:

@@ -196,7 +196,7 @@ def compared(
         raise UserError(_nothing(before, after, found, pairs))
     asked = (set(pairs), set(pairs.values())) if pairs else (None, None)
     left = (_runs(one, asked[0]) - len(found.runs[0]), _runs(other, asked[1]) - len(found.runs[1]))
-    matters = max(before.matters, after.matters)
+    matters = max(before.about.matters, after.about.matters)
     return Compared(tuple(_judged(found.drafts, matters)), left, found.other_draws)
 
 

@@ -5,12 +5,14 @@ from typing import Any
 from gauntlet.figures.heat import AT_LEAST, HeatTable, heat
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import MISSING, counted, interval_text, mean_text, number, observation_text
-from gauntlet.report.evaluation import Cell, Evaluation
+from gauntlet.report.cell import Cell
+from gauntlet.report.evaluation import Evaluation
 
 
 def heat_table(evaluation: Evaluation, kpi: Kpi) -> HeatTable:
     """The table of one KPI."""
     cells = [evaluation.cells(kpi, condition) for condition in evaluation.conditions]
+    equal = [any(it.standing is not None and it.standing.equal for it in row.values()) for row in cells]
     rows = [
         {
             "key": style.key,
@@ -18,7 +20,7 @@ def heat_table(evaluation: Evaluation, kpi: Kpi) -> HeatTable:
             "ranked": style.key in evaluation.ranked,
             "condition": place,
         }
-        | _cell(kpi, row[style.key], compared=len(evaluation.ranked) > 1)
+        | _cell(kpi, row[style.key], compared=len(evaluation.ranked) > 1, shared=equal[place])
         for style in evaluation.styles
         for place, row in enumerate(cells)
     ]
@@ -34,8 +36,10 @@ def heat_table(evaluation: Evaluation, kpi: Kpi) -> HeatTable:
     )
 
 
-def _cell(kpi: Kpi, cell: Cell, *, compared: bool) -> dict[str, Any]:
-    """A cell as a row of the tidy table; `compared`: with others, for alone nothing is the best."""
+def _cell(kpi: Kpi, cell: Cell, *, compared: bool, shared: bool) -> dict[str, Any]:
+    """A cell as a row of the tidy table; `compared`: with others, for alone nothing is the best; `shared`:
+    another one equals the best.
+    """
     flags = []
     if cell.untrusted_runs:
         flags.append(f"{cell.untrusted_runs} not trusted")
@@ -55,11 +59,12 @@ def _cell(kpi: Kpi, cell: Cell, *, compared: bool) -> dict[str, Any]:
             "trusted": True,
             "done": done,
             "spread": "",
-            "note": f"no value, n = {count}" if count else "no value",
+            "note": f"no value in {count - cell.known} of {count} repetitions" if count else "no value",
             "flag": ", ".join(flags),
             "repetitions": cell.repetitions,
         }
     mark = cell.standing.word if cell.trusted and cell.standing is not None and compared else ""
+    mark = "equal" if mark == "best" and shared else mark
     note = f"n = {counted(cell.repetitions, 'repetition')}"
     if cell.deterministic:
         note += f": deterministic, {len(cell.observations)} repetitions were the same"

@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from gauntlet.metrics import tails
 from gauntlet.metrics.asked import Asked
+from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import NEVER, Observation
-from gauntlet.metrics.quantity import of_due
+from gauntlet.metrics.quantity import OF_TAIL
+from gauntlet.metrics.quantity import of_due as quantile_of_due
 from gauntlet.report.rows import Row
 from gauntlet.report.samples import Samples
 
@@ -24,19 +27,33 @@ def observed(asked: Asked, row: Row, samples: Samples) -> Observation | None:
 
 def delay(row: Row, level: float, of: str, samples: Samples) -> Observation | None:
     """A quantile of the delays `of` of all messages that were due: one that never came is later than any
-    other, and a flow that failed has none. None where delays were not recorded.
+    other, and a flow that failed has none. None where delays were not recorded. Where all came it is that of
+    the table of flows.
     """
-    arrived = 1 - _lost(row)
+    arrived = 1 - lost(row)
     if not row.completed or arrived <= 0:
         return NEVER
+    told = row.kpis.get(tails.column(of.removeprefix("each_"), level)) if level in tails.TAILS else None
+    if arrived == 1 and told is not None:
+        return Observation(told)
     known, values = samples.of(of).get((row.run, row.flow), (np.empty(0), np.empty(0)))
     if not values.size or np.isnan(values).any():
         return None
-    value = of_due(level, known, values, arrived=arrived)
+    value = quantile_of_due(level, known, values, arrived=arrived)
     return Observation(value) if np.isfinite(value) else NEVER
 
 
-def _lost(row: Row) -> float:
+def of_kpi(kpi: Kpi, row: Row, samples: Samples, *, of_due: bool) -> Observation | None:
+    """A KPI of a flow. With `of_due` percentiles of delays are those of all messages that were due, as where
+    one of them is asked: a page has one p99.
+    """
+    if of_due and kpi.of_tail and row.trusted and row.completed and lost(row) > 0:
+        distribution, level = OF_TAIL[kpi.name]
+        return delay(row, level, distribution, samples)
+    return row.observed(kpi)
+
+
+def lost(row: Row) -> float:
     """The share of the messages that did not come."""
     shares = (row.kpis.get("message_failure_ratio"), row.kpis.get("message_loss_ratio"))
     return next((it for it in shares if it is not None), 0.0)

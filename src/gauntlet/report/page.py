@@ -21,11 +21,13 @@ from gauntlet.report import own_network
 from gauntlet.report.answer import RULES, further, opening
 from gauntlet.report.contents import Figures
 from gauntlet.report.document import render
-from gauntlet.report.evaluation import KPI_ORDER, Evaluation
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.heat import heat_table
 from gauntlet.report.in_path import COLUMNS, RECEIVED, doings, received
+from gauntlet.report.kpi_order import KPI_ORDER
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
+from gauntlet.report.subjects import own_stacks
 from gauntlet.report.tails import DASH
 from gauntlet.report.tails import WORDS as TAIL_WORDS
 from gauntlet.report.tails import tables as tail_tables
@@ -58,7 +60,7 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         "report.html.j2",
         more_css=("use.css",),
         title=evaluation.title,
-        question=evaluation.question,
+        question=evaluation.about.question,
         subtitle=_subtitle(evaluation),
         protocol_css=_protocol_css(evaluation, figures),
         trust=found,
@@ -80,6 +82,8 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         ranked=any(part.ranked for part in evaluation.parts),
         legend=[it for name, it in MARKS.items() if name != "best" and any(it in of.marks for of in heat)],
         few_words=_few(evaluation),
+        interval=evaluation.interval,
+        starred=any(MARKS["best"] in of.marks for of in heat),
         place_of={style.key: place for place, style in enumerate(evaluation.styles)},
         apart=any(0 < len(part.ranked) < len(part.styles) for part in evaluation.parts),
         repetitions=_repetitions(heat),
@@ -180,7 +184,7 @@ def _subtitle(evaluation: Evaluation) -> str:
     # Those of the matrix: what a flow names for itself is the same in all runs.
     entries = {str(run.spec.get("factors", {}).get("protocol", "")) for run in evaluation.results.runs()}
     protocols = {protocol for entry in entries for protocol in entry.split("+")}
-    parts.append(counted(len(protocols), "protocol"))
+    parts.append(counted(len(protocols), "stack" if own_stacks(protocols) else "protocol"))
     parts += [
         f"{factor.words} {' / '.join(factor.label(value) for value in factor.values)}"
         for factor in evaluation.factors

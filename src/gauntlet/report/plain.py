@@ -8,7 +8,8 @@ from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.observation import Observation, State
 from gauntlet.report.answer import further, opening
-from gauntlet.report.evaluation import Cell, Evaluation
+from gauntlet.report.cell import Cell
+from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.tails import as_data as tails_as_data
 from gauntlet.report.threats import verdicts
 from gauntlet.report.trust import trust
@@ -35,7 +36,7 @@ def as_data(evaluation: Evaluation, advice: Advice) -> dict[str, Any]:
         "format": "gauntlet-summary",
         "version": 1,
         "title": evaluation.title,
-        "question": evaluation.question,
+        "question": evaluation.about.question,
         "results": str(evaluation.results.folder),
         "main_kpi": evaluation.main_kpi.name if evaluation.main_kpi else None,
         "subjects": [

@@ -8,8 +8,11 @@ application and direction.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from gauntlet.experiment.protocols import PROTOCOLS
+from gauntlet.figures.style import OF_SUBJECT
 
 _WORK = (
     "name",
@@ -85,6 +88,12 @@ def _name(specs: Sequence[Mapping[str, Any]], place: int) -> str:
     flow = next(spec["flows"][place] for spec in specs if place < len(spec.get("flows", [])))
     way = f"{flow['sender']} to {flow['receiver']}" if flow.get("sender") else flow.get("direction", "")
     return str(flow.get("name") or f"{flow.get('app', 'flow')} {way}".strip())
+
+
+def own_stacks(series: Iterable[str]) -> bool:
+    """Whether all series are of stacks of the experiment's own."""
+    first = [it.rpartition(OF_SUBJECT)[2].partition(" ")[0] for it in series]
+    return all(it not in PROTOCOLS for it in first) and not {"", "flow"} & {*first}
 
 
 def slug(subject: str) -> str:

@@ -4,6 +4,7 @@ Quantiles are of all messages that were due: one that never came is later than a
 failed has none. Their means and intervals are over repetitions.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,10 +25,10 @@ _PACED = frozenset({"cbr", "vbr", "voip", "video"})
 """Applications whose delay is felt, where they do not send all they can."""
 
 WORDS = (
-    "Quantiles of the delay of all messages that were due, as means over repetitions with their 95 % "
-    "intervals; a message that never came is later than any other, and a flow that failed has none. "
-    "Worst: the slowest message of all repetitions. Of a flow with fewer than 1,000 messages p99.9 is about "
-    "its slowest one, with fewer than 100 p99 is."
+    "Quantiles of the delay of all messages that were due, as means over repetitions; a message that never "
+    "came is later than any other, and a flow that failed has none. Worst: the slowest message of all "
+    "repetitions. Of a flow with fewer than 1,000 messages p99.9 is about its slowest one, with fewer than "
+    "100 p99 is."
 )
 """What the columns mean."""
 
@@ -91,6 +92,29 @@ def tails(part: Evaluation) -> list[Tail]:
     if of is None and part.asked is None:
         return []
     return [_tail(part, style.key, condition, of) for style in part.styles for condition in part.conditions]
+
+
+def best_first(asked: Asked, found: Iterable[Tail]) -> dict[str, list[Tail]]:
+    """What keeps a bound or not, by protocol: the one first that keeps it under most conditions, of those
+    that keep it as often the one whose worst value is the best.
+    """
+    of_protocol: dict[str, list[Tail]] = {}
+    for it in found:
+        of_protocol.setdefault(it.protocol, []).append(it)
+
+    def place(those: Sequence[Tail]) -> tuple[float, float]:
+        judged = sum(it.judged for it in those)
+        kept = sum(it.word == "kept" for it in those)
+        share = sum(it.kept for it in those) / judged if judged else 0.0
+        return -(kept + share / 2), furthest(asked, those)
+
+    return dict(sorted(of_protocol.items(), key=lambda item: place(item[1])))
+
+
+def furthest(asked: Asked, those: Sequence[Tail]) -> float:
+    """The worst value of several conditions, with more for what is worse; infinite without one."""
+    sign = -1 if asked.kpi.higher_is_better else 1
+    return max(math.inf if it.value is None else sign * it.value.value for it in those)
 
 
 def distribution(part: Evaluation) -> str | None:
@@ -239,11 +263,14 @@ def _joined(those: Sequence[tuple[Evaluation, Table]]) -> Table:
 
 
 def table(part: Evaluation) -> Table | None:
-    """The tails as a table, in the order of protocols and conditions; None where there are none."""
+    """The tails as a table, by protocols, of which something is asked the best first; None without any."""
     found = tails(part)
     if not any(it.flows for it in found):
         return None
     asked, of = part.asked, distribution(part)
+    if asked is not None:
+        # In the order of the sentences above it.
+        found = [it for those in best_first(asked, found).values() for it in those]
     delay = _delay_kpi(asked, of)
     own = None if asked is None or asked.level in levels.TAILS else asked
     columns = ["Kept by"] * (asked is not None)

@@ -41,7 +41,7 @@ def _summary(evaluation: Evaluation, classes: Path | None) -> RenderableType:
     found = trust(evaluation)
     parts: list[RenderableType] = []
     threats = verdicts(evaluation)
-    parts += [Text(evaluation.question, style="bold")] if evaluation.question else []
+    parts += [Text(evaluation.about.question, style="bold")] if evaluation.about.question else []
     parts += [*map(_told, opening(evaluation, threats)), Text("")]
     if first := uses(use.advice(evaluation, classes)):
         parts.append(first)
@@ -136,7 +136,8 @@ class _MainKpi:
         """One row a protocol, else one row a condition, else that without intervals, else one row a cell."""
         heat = heat_table(self.evaluation, self.kpi)
         conditions = [self.evaluation.label(condition) for condition in self.evaluation.conditions]
-        full, short = "[ ] 95 % interval", "(95 % intervals: the report)"
+        interval = self.evaluation.interval
+        full, short = f"[ ] {interval}", f"({interval}: the report)"
         forms = (
             (_by_protocol(heat, conditions), full),
             (_by_condition(heat, conditions, intervals=True), full),

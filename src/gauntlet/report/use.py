@@ -60,8 +60,9 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
     above = ""
     whose: list[str] = []
     samples = evaluation.samples
+    matters = max(words.NO_DIFFERENCE, evaluation.about.matters)
     judged = [part for part in evaluation.parts if not part.background]
-    if evaluation.has_load:
+    if evaluation.about.has_load:
         services_beside = [part for part in judged if part.apps != {"cbr"}]
         above = ABOVE if any(part.asked for part in judged) else ""
         silent += [OF_LOAD] if len(services_beside) < len(judged) and not above else []
@@ -80,7 +81,7 @@ def advice(evaluation: Evaluation, classes: Path | None = None) -> Advice:
                     silent.append(bound)
                     continue
                 measured = _Measured(part, places, samples, judge=of.by == JUDGE)
-                found.append(grid(measured, bound, "", every_variant=True))
+                found.append(grid(measured, bound, "", every_variant=True, matters=matters))
                 whose += [of.by] if of.by not in whose else []
     settings = tuple(change for part in judged for change in within(_Played(part, samples)))
     none = ((),) * len(found)

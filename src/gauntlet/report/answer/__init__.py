@@ -7,6 +7,7 @@ from gauntlet.metrics.flow_rows import TRANSFERS
 from gauntlet.metrics.numbers import named
 from gauntlet.report.answer.asked import asked
 from gauntlet.report.answer.choice import choice
+from gauntlet.report.answer.classes import classes
 from gauntlet.report.answer.cost import costs
 from gauntlet.report.answer.delays import quickest
 from gauntlet.report.answer.depends import depends
@@ -53,7 +54,7 @@ def further(evaluation: Evaluation) -> list[Sentence]:
     """What the numbers say besides what a report begins with."""
     if not asked(evaluation):
         return _gathered(evaluation, lambda part: _of_part(part)[1:]) if _concludes(evaluation) else []
-    return _gathered(evaluation, _besides)
+    return [*classes(evaluation), *_gathered(evaluation, _besides)]
 
 
 def _besides(part: Evaluation) -> list[Sentence]:

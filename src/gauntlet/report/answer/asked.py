@@ -9,9 +9,9 @@ from gauntlet.metrics.asked import Asked
 from gauntlet.metrics.numbers import counted, named
 from gauntlet.report.answer.keeping import MOST, at, keeping, label_of, valued, why_none
 from gauntlet.report.answer.together import of_all
-from gauntlet.report.answer.wording import Sentence, under_all
+from gauntlet.report.answer.wording import Sentence, capital, under_all
 from gauntlet.report.evaluation import Evaluation
-from gauntlet.report.tails import Tail, tails
+from gauntlet.report.tails import Tail, best_first, furthest, tails
 
 
 def asked(evaluation: Evaluation) -> list[Sentence]:
@@ -31,25 +31,19 @@ def asked(evaluation: Evaluation) -> list[Sentence]:
 
 
 def _of(part: Evaluation, asked_: Asked) -> list[Sentence]:
-    of_protocol: dict[str, list[Tail]] = {}
-    for it in tails(part):
-        if it.judged:
-            of_protocol.setdefault(it.protocol, []).append(it)
+    of_protocol = best_first(asked_, [it for it in tails(part) if it.judged])
     question = part.titled(asked_.question)
     if not of_protocol:
         return [Sentence(question, "No trusted run tells it.")]
 
-    def place(key: str) -> tuple[float, float]:
-        return -_kept(of_protocol[key]), _furthest(asked_, of_protocol[key])
-
-    order = sorted(of_protocol, key=place)
+    order = list(of_protocol)
     if len(order) == 1:
         (key,) = order
         told = f"{label_of(part, key)}: {_told(part, asked_, of_protocol[key])}"
         return [Sentence(question, f"{_alone(part, of_protocol[key])} {told}")]
     found = [Sentence(question, _overview(part, asked_, of_protocol, order))]
-    each = ((key, of_protocol[key]) for key in order)
-    return [*found, *(Sentence(label_of(part, key), _told(part, asked_, those)) for key, those in each)]
+    each = [(capital(label_of(part, key)), those) for key, those in of_protocol.items()]
+    return [*found, *(Sentence(label, _told(part, asked_, those)) for label, those in each)]
 
 
 def _alone(part: Evaluation, those: Sequence[Tail]) -> str:
@@ -58,18 +52,6 @@ def _alone(part: Evaluation, those: Sequence[Tail]) -> str:
     if words == {"kept"} and len(those) == len(part.conditions):
         return "Yes."
     return "No." if words == {"not"} else "In part."
-
-
-def _kept(those: Sequence[Tail]) -> float:
-    """Under how many conditions it is kept, and by which share of the flows where that is the same."""
-    kept = sum(it.word == "kept" for it in those)
-    return kept + sum(it.kept for it in those) / sum(it.judged for it in those) / 2
-
-
-def _furthest(asked_: Asked, those: Sequence[Tail]) -> float:
-    """The worst value, for the order of those that keep as much."""
-    sign = -1 if asked_.kpi.higher_is_better else 1
-    return max(float("inf") if it.value is None else sign * it.value.value for it in those)
 
 
 def _overview(
@@ -90,7 +72,7 @@ def _overview(
         else:
             somewhere.setdefault(_where(part, those), []).append(label)
     if not everywhere and not somewhere:
-        nearest = label_of(part, order[0]) if math.isfinite(_furthest(asked_, of_protocol[order[0]])) else ""
+        nearest = label_of(part, order[0]) if math.isfinite(furthest(asked_, of_protocol[order[0]])) else ""
         value = _value(part, asked_, of_protocol[order[0]])
         near = f"; {nearest} comes nearest: {value}" if nearest else ""
         return f"No: none keeps it{' under any condition' * (count > 1)}{near}."
@@ -100,7 +82,7 @@ def _overview(
         ((where, names),) = somewhere.items()
         never = [it.condition for it in of_protocol[order[0]] if it.word == "not"]
         apart = f", not{at(part, never)}" if never and len(never) <= MOST and "only" not in where else ""
-        return f"{keeping(names)} {where}{apart}."
+        return f"{capital(keeping(names))} {where}{apart}."
     parts = [f"None keeps it {'throughout' if count > 1 else 'every time'}"]
     if everywhere:
         parts = [f"{keeping(everywhere)}{under_all(count)}"]
@@ -110,7 +92,7 @@ def _overview(
         parts.append(f"{keeping(names) if first else named(names)} {where}")
         first = False
     parts += [f"{named(nowhere)} not at all"] if nowhere else []
-    return f"{'; '.join(parts)}."
+    return f"{capital('; '.join(parts))}."
 
 
 def _where(part: Evaluation, those: Sequence[Tail]) -> str:

@@ -166,7 +166,7 @@ class _Choice:
             self.asked.kpi.higher_is_better,
             completed={str(key): it.share for key, it in self.stands.items()} if kept else None,
             deterministic={str(condition) for condition, it in self.stands.items() if it.alike},
-            matters=self.evaluation.matters,
+            matters=self.evaluation.about.matters,
         )
         return {condition: found[str(condition)] for condition in self.stands}
 

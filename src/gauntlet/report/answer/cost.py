@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from gauntlet.metrics.intervals import Mean, the_same
+from gauntlet.metrics.intervals import Mean, the_same, typical_mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import listed, number
 from gauntlet.metrics.observation import State
-from gauntlet.metrics.ratios import geometric, ratio
+from gauntlet.metrics.ratios import ratio
 from gauntlet.report.answer.rules import KEEPS
 from gauntlet.report.answer.wording import Sentence
 from gauntlet.report.evaluation import Evaluation
@@ -105,10 +106,16 @@ def _average(whole: Iterable[Sequence[tuple[float, float]]]) -> Mean | None:
     each = list(whole)
     if all(value > 0 for pairs in each for pair in pairs for value in pair):
         logarithms = [sum(math.log(far / near) for far, near in pairs) / len(pairs) for pairs in each]
-        return geometric([math.exp(it) for it in logarithms])
+        return _exponential(typical_mean(logarithms))
     return ratio(
         [sum(it[0] for it in pairs) for pairs in each], [sum(it[1] for it in pairs) for pairs in each]
     ).mean
+
+
+def _exponential(of: Mean) -> Mean:
+    """A mean of logarithms as a geometric mean."""
+    low, high = (None if it is None else math.exp(it) for it in (of.low, of.high))
+    return replace(of, value=math.exp(of.value), low=low, high=high)
 
 
 def _complement(ratio: Mean) -> Mean:

@@ -10,23 +10,30 @@ from gauntlet.metrics.numbers import counted, interval_text, listed, mean_text, 
 from gauntlet.metrics.observation import State
 from gauntlet.metrics.ratios import ratio
 from gauntlet.report.answer.ranking import failing, overall, shortfalls
-from gauntlet.report.answer.wording import Sentence, completed_of, counts_words, under_all, value_words
-from gauntlet.report.evaluation import Cell, Evaluation
+from gauntlet.report.answer.wording import (
+    Sentence,
+    completed_of,
+    counts_words,
+    under_all,
+    value_words,
+    which,
+)
+from gauntlet.report.cell import Cell
+from gauntlet.report.evaluation import Evaluation
 
 
 def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
     """Who is the safest choice over all conditions, how it stands under each, and how the others do."""
+    question = which(evaluation)
     cells = [evaluation.cells(kpi, condition) for condition in evaluation.conditions]
     judged = [row for row in cells if any(cell.standing is not None for cell in row.values())]
     means = overall(evaluation, kpi)
     worst = {key: share for key, share in shortfalls(evaluation, kpi).items() if key in means}
     if not worst:
-        return Sentence(
-            "Which protocol?", "No protocol has trusted runs under every condition, so none is named."
-        )
+        return Sentence(question, "None has trusted runs under every condition, so none is named.")
     if all(not any(evaluation.done(key, it)[0] for it in evaluation.conditions) for key in worst):
         found = f"None: {_none_completed(evaluation, worst)}."
-        return Sentence("Which protocol?", found, _beside_ranking(evaluation, kpi, means))
+        return Sentence(question, found, _beside_ranking(evaluation, kpi, means))
     order = sorted(worst, key=lambda key: (round(failing(evaluation, key), 9), worst[key]))
     lead = order[0]
     name = evaluation.style(lead).label
@@ -48,13 +55,13 @@ def winner(evaluation: Evaluation, kpi: Kpi) -> Sentence:
             f"({_short(kpi, worst[key])})"
             for key in order[1:]
         ]
-        rest.append(f"The others: {listed(others)}.")
+        rest.append(f"The other{'s' * (len(others) > 1)}: {listed(others)}.")
     if unranked := _beside_ranking(evaluation, kpi, means):
         rest.append(unranked)
     if lacking := [key for key in evaluation.ranked if key not in worst]:
         names = listed([evaluation.style(key).label for key in lacking])
         rest.append(f"Not judged, since a number is missing under some condition: {names}.")
-    return Sentence("Which protocol?", found, " ".join(rest))
+    return Sentence(question, found, " ".join(rest))
 
 
 def _beside_ranking(evaluation: Evaluation, kpi: Kpi, means: Mapping[str, Mean]) -> str:
@@ -76,9 +83,8 @@ def _all_equal(evaluation: Evaluation, order: Sequence[str], judged: Sequence[Ma
         return ""
     names = listed(sorted(evaluation.style(key).label for key in order))
     where = under_all(len(judged)) if len(judged) == len(evaluation.conditions) else ""
-    return (
-        f"{names} are equal{where}: they differ by less than the {100 * evaluation.matters:g} % that matter"
-    )
+    share = f"{100 * evaluation.about.matters:g} %"
+    return f"{names} are equal{where}: they differ by less than the {share} that matter"
 
 
 def _margin(evaluation: Evaluation, kpi: Kpi, order: Sequence[str]) -> str:
@@ -151,7 +157,7 @@ def _equal_words(evaluation: Evaluation, keys: Sequence[str]) -> str:
         return ""
     names = listed([evaluation.style(key).label for key in keys])
     verb = "equals" if len(keys) == 1 else "equal"
-    return f", which {names} {verb} within the {100 * evaluation.matters:g} % that matter"
+    return f", which {names} {verb} within the {100 * evaluation.about.matters:g} % that matter"
 
 
 def _fewest_failures(

@@ -7,6 +7,7 @@ from gauntlet.metrics.intervals import Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import number, with_unit
 from gauntlet.report.evaluation import Evaluation
+from gauntlet.report.subjects import own_stacks
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Sentence:
 def capital(text: str) -> str:
     """With a capital at its beginning."""
     return text[:1].upper() + text[1:]
+
+
+def which(evaluation: Evaluation) -> str:
+    """The question that a choice answers: of stacks of the experiment's own they are no protocols."""
+    return "Which stack?" if own_stacks(style.key for style in evaluation.styles) else "Which protocol?"
 
 
 def under_all(count: int) -> str:

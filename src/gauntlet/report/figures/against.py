@@ -44,9 +44,9 @@ def against(evaluation: Evaluation, kpi: Kpi, factor: Factor) -> Figure | None:
     return figure(
         name=evaluation.named(f"{kpi.name}-against-{factor.name}".replace("_", "-")),
         title=evaluation.titled(f"{kpi.label} against {factor.words}"),
-        caption="Means over repetitions of trusted runs, 95 % intervals; protocols at one level are drawn "
-        "side by side. Hollow: not all flows completed; what did not end counts with its limit, and what has "
-        f"no number is not in the mean. {kpi.definition}",
+        caption=f"Means over repetitions of trusted runs, each with its {evaluation.interval}; protocols at "
+        "one level are drawn side by side. Hollow: not all flows completed; what did not end counts with its "
+        f"limit, and what has no number is not in the mean. {kpi.definition}",
         chart=drawn,
         columns=rows,
     )

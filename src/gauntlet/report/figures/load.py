@@ -28,7 +28,7 @@ _PANELS = {
 
 def load(evaluation: Evaluation) -> Figure | None:
     """The first trusted repetition under the first conditions; None where there is no load or no such run."""
-    if not evaluation.has_load:
+    if not evaluation.about.has_load:
         return None
     every = _first_runs(evaluation)
     shown = dict(list(every.items())[:MOST])

@@ -75,8 +75,8 @@ def dots(parts: Sequence[Evaluation], kpi: Kpi) -> Figure | None:
             else "One dot a repetition "
         )
         + "of trusted runs, the first on top; a cross is one that did not end and "
-        "stands at its limit. The upright stroke is the mean with its 95 % interval, the diamond the median. "
-        + kpi.definition,
+        f"stands at its limit. The upright stroke is the mean with its {first.interval}, the diamond the "
+        "median. " + kpi.definition,
         chart=repetitions(
             rows, Quantity(kpi.label, kpi.shown_unit), look=Look.of_styles(list(looks.values()))
         ),

@@ -13,7 +13,7 @@ import numpy as np
 
 from gauntlet.figures.look import Look
 from gauntlet.figures.style import OF_SUBJECT, Style, apart
-from gauntlet.figures.windows import FIELDS, windows
+from gauntlet.figures.windows import FIELDS, PANELS, windows
 from gauntlet.metrics.numbers import counted
 from gauntlet.metrics.steps import Floats
 from gauntlet.report.evaluation import Evaluation
@@ -81,15 +81,16 @@ def series(evaluation: Evaluation) -> Series | None:
     repetition = min(run["repetition"] for run in runs if run["condition"] == condition)
     shown = [run for run in runs if (run["condition"], run["repetition"]) == (condition, repetition)]
     columns = _columns(shown)
+    panels = {name for name in PANELS if any(any(run[name]) for run in runs)}
+    small = "cwnd and smoothed RTT are means of the sender's samples in the window. " * ("cwnd" in panels)
+    small += "Lost packets are packets sent again, or messages lost where none are. " * ("losses" in panels)
     repetitions = sorted({run["repetition"] for run in runs})
     length = "each window" if merged == 1 else f"{merged} windows merged (rates averaged, losses added)"
     drawn = figure(
         name="time-series",
         title="A stretch over time",
         caption=f"One point for {length}, at its start. Grey: IP-layer capacity of the narrowest link. "
-        "cwnd and "
-        "smoothed RTT are means of the sender's samples in the window; losses are packets sent again and, "
-        "for a transport that does not send again, messages lost. "
+        + small
         + HELD_BACK
         + (
             f" Of {counted(len(every), 'flow')} those of the first {counted(len(repetitions), 'repetition')} "
@@ -97,7 +98,7 @@ def series(evaluation: Evaluation) -> Series | None:
             if len(rows) < len(every)
             else ""
         ),
-        chart=windows(columns, look=_look(list(lines.values()))),
+        chart=windows(columns, look=_look(list(lines.values())), panels=panels),
         columns=columns,
     )
     colours = frozenset(look.colour for look in lines.values())
