@@ -186,3 +186,20 @@ def test_the_echo_of_a_syn_resets_the_session(play: Play, tmp_path: Path) -> Non
     flow = record["flows"][0]
     assert flow["outcome"] == "failed"
     assert "reset" in flow["reason"]
+
+
+@pytest.mark.parametrize("stack", ["tls", *QUIC])
+def test_bits_that_turn_over_under_right_checksums_end_tls_and_are_nothing_to_quic(
+    play: Play, tmp_path: Path, stack: str
+) -> None:
+    """The kernel hands on what its checksum covers: TLS has to end (RFC 8446, section 5.2), QUIC discards the
+    packet (RFC 9001, section 5.5) and what was in it comes again."""
+    match = {**UP, "protocol": "tcp" if stack == "tls" else "udp", "nth": [40, 42]}
+    deed = {"action": "alter", "within": "payload", "bits": 1}
+    runs = [_run(sums, stack, match, {**deed, "checksums": sums}) for sums in ("leave", "repair")]
+    records = play(*runs)
+    _trusted(runs, tmp_path)
+    for name, record in records.items():
+        assert record["in_path"][0]["altered_packets"] == 3
+        flow = record["flows"][0]
+        assert flow["outcome"] == ("failed" if (stack, name) == ("tls", "repair") else "ok"), flow["reason"]

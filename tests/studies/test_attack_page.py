@@ -287,3 +287,32 @@ def test_who_withstands_what_over_tls_and_tcp_is_the_summary_s() -> None:
     resets = {it: runs("weaknesses-tcp", server=it, attack="rapid-reset") for it in held}
     assert f"at most {100 * max(it['served_share'] for it in resets['caddy']):.0f} %" in PAGE
     assert {it["served_share"] for it in resets["nginx"]} == {1.0}
+
+
+IN_PATH = (
+    *("quiet", "echo", "echo-late", "echo-held", "replay", "replay-late", "replay-held"),
+    *("flipped", "reset", "guesses", "retry", "versions", "swapped"),
+)
+
+
+def session(experiment: str, protocol: str) -> str:
+    """How long a session takes with its message, and how many come where not all do."""
+    came = 1 - mean(experiment, "message_loss_ratio", protocol=protocol)
+    if came == 0:
+        return "none"
+    took_s = mean(experiment, "message_delay_with_setup_s", protocol=protocol)
+    took = f"{1e3 * took_s:.1f} ms" if took_s < 0.01 else f"{1e3 * took_s:.0f} ms"
+    return (
+        took
+        if came == 1
+        else f"{took}, {100 * came:.0f} %"
+        if came < 0.995
+        else f"{took}, {100 * came:.1f} %"
+    )
+
+
+@pytest.mark.parametrize("experiment", IN_PATH)
+def test_the_table_of_the_path_is_the_summary_s(experiment: str) -> None:
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("|") and f"(`{experiment}`)" in line]
+    cells = [session(experiment, it) for it in ("tls-cubic", "quic-quinn-cubic", "quic-s2n-cubic")]
+    assert [it.strip() for it in row.split("|")[2:-1]] == cells

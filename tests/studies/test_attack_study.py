@@ -1,13 +1,15 @@
 """The study of QUIC and TLS over TCP under attack: its section 5, sentence by sentence, and its figures."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from gauntlet.attack.kinds import FLOOD, H1, H2, H3, KINDS
-from gauntlet.benches import attack_weaknesses
+from gauntlet.attack.measures import INVALID
+from gauntlet.benches import attack_flood, attack_weaknesses
 from gauntlet.errors import NotMeasured
 from gauntlet.figures.kind import Chart
 from gauntlet.studies import judging, ledger, study
@@ -19,6 +21,9 @@ from tests.studies.test_lines import ROW, lines
 from tests.studies.whole import check_measured, summary
 
 STUDY = study("attack")
+
+Number = Callable[[Mapping[str, Any], str], float | None]
+"""What a made-up run says: of its condition, by a measure's name."""
 
 ASSERTED = (
     172,
@@ -85,17 +90,29 @@ def test_each_attack_stands_in_the_table_of_each_protocol_that_it_has(made_up: S
     assert left_out == {("flood-initial", H1), ("handshake-stall", H1)}
 
 
+def found_by(conditions: Mapping[str, Sequence[Mapping[str, Any]]], number: Number) -> Summary:
+    """A summary of benches, a run for each of these conditions, whose measures are what `number` says."""
+    of_a_run = {"repetition": 1, "samples": 1, "flow": 0, "trusted": True, "outcome": "ok", "completed": True}
+    benches = {it.name: it.bench for it in STUDY.benches if it.name in conditions}
+    parts = {}
+    for name, bench in benches.items():
+        rows = [
+            {
+                **it,
+                **of_a_run,
+                "run": str(place),
+                **{kpi.name: number(it, kpi.name) for kpi in bench.measures},
+            }
+            for place, it in enumerate(conditions[name])
+        ]
+        manifest = {"factors": bench.full.whole, "labels": bench.words, "samples": len(rows)}
+        parts[name] = Part(manifest, {BENCH: pa.Table.from_pylist(rows)})
+    return Summary(STUDY.key, {}, STUDY.home, parts)
+
+
 def test_a_first_look_at_weaknesses_has_its_table() -> None:
     """It has HTTP/3 alone: that there is nothing over HTTP/2 and HTTP/1.1 takes nothing from it."""
-    bench = attack_weaknesses.BENCH
-    of_a_run = {"repetition": 1, "samples": 1, "flow": 0, "trusted": True, "outcome": "ok", "completed": True}
-    rows: list[dict[str, Any]] = [
-        {**condition, **of_a_run, "run": str(place), **dict.fromkeys((it.name for it in bench.measures), 1.0)}
-        for place, condition in enumerate(attack_weaknesses.conditions(quick=True))
-    ]
-    manifest = {"factors": bench.full.whole, "labels": bench.words, "samples": len(rows)}
-    part = Part(manifest, {BENCH: pa.Table.from_pylist(rows)})
-    found = Summary(STUDY.key, {}, STUDY.home, {"weaknesses": part})
+    found = found_by({"weaknesses": attack_weaknesses.conditions(quick=True)}, lambda *_: 1.0)
     figures = {it.key: it for it in STUDY.figures if it.key.startswith("weaknesses")}
     (table,) = figures.pop("weaknesses").draw(found)
     assert not isinstance(table, Chart)
@@ -105,6 +122,35 @@ def test_a_first_look_at_weaknesses_has_its_table() -> None:
     for figure in figures.values():
         with pytest.raises(NotMeasured):
             figure.draw(found)
+
+
+def test_a_run_that_tells_nothing_is_shown_as_invalid_and_without_a_number() -> None:
+    def told(condition: Mapping[str, Any], kpi: str) -> float | None:
+        spoilt = (condition["over"], condition["load"]) == (H3, 2.0)
+        return float(spoilt) if kpi == INVALID else None if spoilt else 1.0
+
+    floods = attack_flood.conditions(quick=False)
+    found = found_by({"flood": floods, "flood-long": [it for it in floods if it["load"] == 2.0]}, told)
+    (figure,) = (it for it in STUDY.figures if it.key == "1")
+    table = figure.draw(found)[0]
+    assert not isinstance(table, Chart)
+    shown = {tuple(row[:2]): dict(zip(table.header, row, strict=True)) for row in table.rows}
+    for level, number, invalid in (("1.5 times (75)", "1000", "0"), ("twice (100)", "–", "100")):
+        row = shown["QUIC", level]
+        for column in ("method again", "corrected"):
+            assert row[f"{column} (ms)"].startswith(number)
+            assert row[f"{column}, invalid runs (%)"].startswith(invalid)
+
+
+def test_every_bench_that_this_machine_can_spoil_has_its_invalid_runs_in_a_table(made_up: Summary) -> None:
+    spoilt = {it.name for it in STUDY.benches if INVALID in {kpi.name for kpi in it.bench.measures}}
+    assert len(spoilt) >= 10
+    counted: set[str] = set()
+    for figure in STUDY.figures:
+        tables = [it for it in figure.draw(made_up) if not isinstance(it, Chart)]
+        if any("invalid" in head for table in tables for head in table.header):
+            counted |= set(figure.experiments)
+    assert spoilt - counted == set()
 
 
 def test_what_traffic_analysis_has_to_tell_is_shown(made_up: Summary) -> None:
