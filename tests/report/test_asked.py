@@ -177,6 +177,8 @@ def test_a_page_has_one_percentile(tmp_path: Path) -> None:
     tails = {it["condition"]["loss"]: it["p95_s"] for it in found["tails"]}
     assert cells[0.0] == tails[0.0]["mean"] == pytest.approx(0.2)
     assert cells[0.01] is tails[0.01] is None, "nor a mean of the other repetitions"
+    all_came, some_lost = (str(it) for it in found["advice"]["classes"][0]["cells"])
+    assert ("p99" in all_came, "p99" in some_lost) == (True, False)
     assert "of what arrived" not in str([it.label for it in report.load(asked_).kpis])
     assert "One-way delay of what arrived, 95th percentile" in [it.label for it in report.load(free).kpis]
 
