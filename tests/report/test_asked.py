@@ -524,3 +524,11 @@ def test_what_always_has_one_transport_is_called_by_what_is_beside_it(tmp_path: 
     printed = told(results)
     assert "Call beside TCP BBR and call beside TCP CUBIC serve it" in printed
     assert "UDP" not in printed
+
+
+def test_what_is_said_of_the_slowest_stands_where_there_are_some(tmp_path: Path) -> None:
+    rate = Flow("cbr", judge={"kpi": "throughput_bps", "at_least": 5e5})
+    results = build(tmp_path, lambda *_: Did(20.0), flows=(rate,), losses=(0.0,))
+    assert "the slowest message of all repetitions" not in report.build(results).read_text()
+    late = build(tmp_path / "late", late_at_loss)
+    assert "the slowest message of all repetitions" in report.build(late).read_text()
