@@ -524,6 +524,7 @@ def test_what_always_has_one_transport_is_called_by_what_is_beside_it(tmp_path: 
     printed = told(results)
     assert "Call beside TCP BBR and call beside TCP CUBIC serve it" in printed
     assert "UDP" not in printed
+    assert "call: call beside" not in report.build(results).read_text()
 
 
 def test_what_is_said_of_the_slowest_stands_where_there_are_some(tmp_path: Path) -> None:
