@@ -177,6 +177,8 @@ def test_a_page_has_one_percentile(tmp_path: Path) -> None:
     tails = {it["condition"]["loss"]: it["p95_s"] for it in found["tails"]}
     assert cells[0.0] == tails[0.0]["mean"] == pytest.approx(0.2)
     assert cells[0.01] is tails[0.01] is None, "nor a mean of the other repetitions"
+    all_came, some_lost = (str(it) for it in found["advice"]["classes"][0]["cells"])
+    assert ("p99" in all_came, "p99" in some_lost) == (True, False)
     assert "of what arrived" not in str([it.label for it in report.load(asked_).kpis])
     assert "One-way delay of what arrived, 95th percentile" in [it.label for it in report.load(free).kpis]
 
@@ -522,3 +524,12 @@ def test_what_always_has_one_transport_is_called_by_what_is_beside_it(tmp_path: 
     printed = told(results)
     assert "Call beside TCP BBR and call beside TCP CUBIC serve it" in printed
     assert "UDP" not in printed
+    assert "call: call beside" not in report.build(results).read_text()
+
+
+def test_what_is_said_of_the_slowest_stands_where_there_are_some(tmp_path: Path) -> None:
+    rate = Flow("cbr", judge={"kpi": "throughput_bps", "at_least": 5e5})
+    results = build(tmp_path, lambda *_: Did(20.0), flows=(rate,), losses=(0.0,))
+    assert "the slowest message of all repetitions" not in report.build(results).read_text()
+    late = build(tmp_path / "late", late_at_loss)
+    assert "the slowest message of all repetitions" in report.build(late).read_text()

@@ -53,7 +53,7 @@ def test_the_queue_to_take_is_named_with_what_it_costs(tmp_path: Path) -> None:
     question, said = first(build(tmp_path, pinged))
     assert question == "Which queue?"
     assert re.fullmatch(
-        r"Take CAKE: 2 of 2 flows keep the deadline of 100 ms, p99 at worst 23\.5 ms \[.*\]; FIFO of 512 kB "
+        r"Take CAKE: 2 of 2 flows keep the deadline of 100 ms, p99 at worst 23\.5 ms \[.*\]\. FIFO of 512 kB "
         r"\(drop-tail\): 1 of 2, 52[34] ms \[.*\]\. It costs the upload 9\.97 % \[.*\] of its throughput: "
         r"0\.7\d\d Mbit/s; with FIFO of 512 kB \(drop-tail\) 0\.8\d\d\.",
         said,

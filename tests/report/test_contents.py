@@ -56,7 +56,7 @@ def test_flows_of_several_protocols_have_the_colours_of_those_over_time(tmp_path
     etcs = Flow("cbr", name="etcs", rate_bps=8000, judge=DEADLINE)
     found = made(tmp_path / "a", etcs, UPLOAD).series
     assert found is not None
-    look = found.figure.spec["vconcat"][1]["encoding"]
+    look = found.figure.spec["vconcat"][0]["layer"][1]["encoding"]
     colours = dict(zip(*(look["color"]["scale"][it] for it in ("domain", "range")), strict=True))
     for protocol in styles(["tcp-cubic", "sctp"]):
         assert colours[f"etcs: {protocol.label}"] == colours[f"upload: {protocol.label}"] == protocol.colour

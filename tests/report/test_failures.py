@@ -48,7 +48,7 @@ def test_the_winner_is_the_one_that_finishes_and_the_counts_are_said(constructed
     text = answers(constructed)["Which protocol?"]
     assert text.startswith("TCP BBR is the safest choice: 10 of 10 flows completed; of TCP CUBIC 3 of 10.")
     assert "TCP CUBIC 3 of 10 completed, ≥ 73" in text
-    assert "(n = 10). The others: " in text
+    assert "(n = 10). The other: " in text
     assert answers(constructed)["Does every flow do its work?"] == (
         "No: 7 of 20 flows failed. TCP CUBIC 7 of 10. The reasons stand under Trust."
     )
@@ -271,7 +271,7 @@ def test_median_and_worst_stand_beside_a_mean_over_two_humps(tmp_path: Path) -> 
         return did(protocol, place, repetition, loss) if protocol == "tcp-bbr" else Did(2.0)
 
     second = flows.build(tmp_path / "r2", tmp_path / "s2", Constructed(("tcp-cubic", "tcp-bbr"), other, 5))
-    lead, _, others = answers(second)["Which protocol?"].partition("The others")
+    lead, _, others = answers(second)["Which protocol?"].partition("The other:")
     assert lead.startswith("TCP CUBIC")
     assert "median 2.13, worst 60.0" in others
     assert "median 2.13, worst 60.0" in Page(report.build(results).read_text()).text

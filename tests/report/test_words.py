@@ -39,7 +39,7 @@ def test_no_two_lines_over_time_have_one_look_or_one_name(tmp_path: Path) -> Non
     assert drawn is not None
     lines = {run["line"] for run in drawn.runs}
     assert len(lines) == 2 * 3
-    encoding = drawn.figure.spec["vconcat"][1]["encoding"]
+    encoding = drawn.figure.spec["vconcat"][0]["layer"][1]["encoding"]
     scale, widths = encoding["color"]["scale"], encoding["strokeWidth"]["scale"]
     assert set(scale["domain"]) == lines
     assert widths["domain"] == scale["domain"]

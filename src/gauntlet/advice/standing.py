@@ -54,7 +54,9 @@ class Tail:
     """What the slowest messages say, means over repetitions."""
 
     quantiles_s: Mapping[float, Mean] = field(default_factory=dict)
-    """Level -> delay of the messages that arrived, the channel's own included."""
+    """Level -> delay of the messages that arrived, the channel's own included; where something is asked of
+    flows of all that were due.
+    """
     missed: Mean | None = None
     """Share of the messages sent that were not there by the need's limit, lost ones included."""
     missed_between: tuple[float, float] | None = None

@@ -83,6 +83,9 @@ TAIL_RULE = (
 )
 """What is told of the slowest messages."""
 
+DUE_RULE = "p99 and p99.9 are delays of all messages that were due: means over repetitions."
+"""What is told of them where flows decide."""
+
 LATE_RULE = (
     "Late or lost are messages that were not there in time: where a need says 99 %, 1 % may be. The sign "
     "goes by that share where it is worse than the delay. It is read between two of the quantiles that "
@@ -101,7 +104,8 @@ def rules(grids: Iterable[Grid]) -> list[str]:
     """What one must know to read the numbers of these classes, a sentence or two each."""
     those = [it for grid in grids for cell in grid.cells for each in cell.candidates for it in each.standings]
     asked = (
-        (TAIL_RULE, any(it.tail is not None and it.tail.quantiles_s for it in those)),
+        (TAIL_RULE, any(it.tail is not None and it.tail.quantiles_s and it.kept is None for it in those)),
+        (DUE_RULE, any(it.tail is not None and it.tail.quantiles_s and it.kept is not None for it in those)),
         (LATE_RULE, any(it.missed is not None and it.kept is None for it in those)),
         (PAIRED_RULE, any(it.paired is not None for it in those)),
     )

@@ -23,7 +23,7 @@ from gauntlet.report.cell import Cell
 from gauntlet.report.factors import Condition, Factor, factors_of
 from gauntlet.report.kept import keeps, lost, of_kpi
 from gauntlet.report.kpi_order import in_order
-from gauntlet.report.loading import beside_labels, labels_of, rows_of, specifications
+from gauntlet.report.loading import beside_labels, labels_of, named_once, rows_of, specifications
 from gauntlet.report.once import found_once
 from gauntlet.report.rows import Row
 from gauntlet.report.samples import Samples
@@ -59,7 +59,7 @@ class Evaluation:
         with called(labels):
             labels |= beside_labels(rows)
         with called(labels):
-            looks = about.in_order(styles({row.protocol for row in rows}))
+            looks = [named_once(it) for it in about.in_order(styles({row.protocol for row in rows}))]
         return cls(results, factors, constants, looks, rows, labels=labels)
 
     def named(self, name: str) -> str:

@@ -3,12 +3,13 @@
 import itertools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 
-from gauntlet.figures.style import OF_SUBJECT, words
+from gauntlet.figures.style import OF_SUBJECT, Style, words
 from gauntlet.metrics.flow import UNSUPPORTED
 from gauntlet.metrics.flow_rows import completed
 from gauntlet.metrics.registry import registry
@@ -187,3 +188,9 @@ def beside_labels(rows: Iterable[Row]) -> dict[str, str]:
         if subject and len(series) > 1 and len(own) == 1 and all(BESIDE in it for it in series):
             found |= {it: f"{subject}{BESIDE}{words(it.partition(BESIDE)[2])}" for it in series - elsewhere}
     return found
+
+
+def named_once(style: Style) -> Style:
+    """The same where its label begins with its subject twice: `call: call beside TCP BBR`."""
+    subject, between, label = style.label.partition(OF_SUBJECT)
+    return replace(style, label=label) if between and label.startswith(f"{subject}{BESIDE}") else style

@@ -28,8 +28,7 @@ from gauntlet.report.kpi_order import KPI_ORDER
 from gauntlet.report.nodes import COLUMNS as OF_NODE
 from gauntlet.report.nodes import usage
 from gauntlet.report.subjects import own_stacks
-from gauntlet.report.tails import DASH
-from gauntlet.report.tails import WORDS as TAIL_WORDS
+from gauntlet.report.tails import legend_of
 from gauntlet.report.tails import tables as tail_tables
 from gauntlet.report.threats import COLUMNS as OF_THREAT
 from gauntlet.report.threats import WORDS as THREAT_WORDS
@@ -69,7 +68,8 @@ def html(evaluation: Evaluation, figures: Figures, advice: Advice) -> str:
         opening_title="What was asked" if any(it.asked for it in evaluation.parts) else "The answer",
         kept=kept,
         slowest=slowest,
-        tail_words=" ".join([TAIL_WORDS, *[DASH] * any(it.dashes for it in [*kept, *slowest])]),
+        kept_words=legend_of(kept),
+        slowest_words=legend_of(slowest),
         sentences=further(evaluation),
         rules=RULES,
         heat=heat,

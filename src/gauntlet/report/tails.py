@@ -241,6 +241,12 @@ class Table:
         return len({condition for _, condition, _ in self.rows}) > 1
 
 
+def legend_of(shown: Sequence[Table]) -> str:
+    """What the columns of tables mean, and dashes in them; empty where no table has delays."""
+    delays = [it for it in shown if any(column.startswith(levels.short(1.0)) for column in it.columns)]
+    return " ".join([WORDS] * bool(delays) + [DASH] * any(it.dashes for it in delays))
+
+
 def tables(parts: Iterable[Evaluation]) -> list[Table]:
     """The tables of several kinds of flows; those of which the same is asked share one."""
     alike: dict[tuple[Asked | None, tuple[str, ...]], list[tuple[Evaluation, Table]]] = {}

@@ -22,7 +22,7 @@ from gauntlet.metrics.flow_rows import JUDGED_BY
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.numbers import listed
 from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted
-from gauntlet.metrics.quantity import DISTRIBUTIONS, Quantity, of_distribution, seen, shown
+from gauntlet.metrics.quantity import DISTRIBUTIONS, MESSAGES, Quantity, of_distribution, seen, shown
 from gauntlet.metrics.registry import registry
 from gauntlet.metrics.selected import Selected
 from gauntlet.metrics.steps import Floats
@@ -257,9 +257,13 @@ class _Measured(Readings):
         if need.above_channel and condition[0] is None:
             raise NotMeasured("The channel's own delay is no single number, so it cannot be taken off.")
         place, key = self._at(need, condition), self._key(protocol)
-        if self.judge and of == Quantity(need.kpi, need.quantile) and of.quantile is not None:
+        if self.judge and of.quantile is not None and of.kpi in MESSAGES:
+            # Also those that stand beside what is asked: a page has one p99.
             each = quantiles_of_due(self.part, key, place, of.kpi, of.quantile)
-            return _as_selected(self.part, key, place, each, common_limit(each.values()))
+            found = _as_selected(self.part, key, place, each, common_limit(each.values()))
+            if found.never and of != Quantity(need.kpi, need.quantile):
+                raise NotMeasured("In some repetition so many messages never came that there is no such one.")
+            return found
         return _selected(self.part, key, place, of, self.samples)
 
     def _key(self, protocol: str) -> str:

@@ -115,8 +115,8 @@ class _Choice:
 
     @property
     def sentence(self) -> Sentence:
-        """Take CAKE: 2 of 2 flows keep the deadline of 100 ms, p99 at worst 20 ms; FIFO (drop-tail): 1 of 2,
-        1340 ms. What it costs, and how sure that is, stand behind.
+        """Take CAKE: 2 of 2 flows keep the deadline of 100 ms, p99 at worst 20 ms. What the others keep (FIFO
+        (drop-tail): 1 of 2, 1340 ms), what it costs, and how sure that is, stand behind.
         """
         taken, *others = self._order
         lead = f"{self._name(taken)}: {self._kept(taken)} {self._value(taken)}"
@@ -124,8 +124,9 @@ class _Choice:
         each = [
             f"{self._name(it)}: {self._kept(it, short=True)} {self._value(it, short=True)}" for it in others
         ]
-        rest = [_cost(self.evaluation, taken, self._name), self._certainty(taken, others)]
-        return Sentence(self._question, f"{'; '.join([lead, *each])}.", " ".join(filter(None, rest)))
+        rest = [f"{'; '.join(each)}.", _cost(self.evaluation, taken, self._name)]
+        rest.append(self._certainty(taken, others))
+        return Sentence(self._question, f"{lead}.", " ".join(filter(None, rest)))
 
     @property
     def _question(self) -> str:

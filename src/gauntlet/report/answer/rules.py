@@ -33,10 +33,11 @@ RULES = (
     "unless nothing was drawn; the sentences say so and how many it takes.",
     "Equal (=) is a protocol whose difference from the best, with the whole of its 95 % interval, is below "
     "what the experiment calls too small to matter (matters), and of which as many flows completed; whether "
-    "the difference is beyond chance does not count then.",
+    "the difference is beyond chance does not count then. Both are marked so, and none of them as the best.",
     "What is asked of a flow (judge) is kept by a flow that did what it was to do and whose value keeps the "
     "bound. A flow that failed has not kept it. A quantile is one of all messages that were due, and one "
-    "that never came is later than any other. Under a condition it is kept where every flow of every "
+    "that never came is later than any other; where one is asked, all percentiles of delays are told so, "
+    "elsewhere they are of what arrived. Under a condition it is kept where every flow of every "
     "repetition kept it; the value is the mean over repetitions.",
     "The protocol named first is the safest choice: the one of which the fewest flows failed under the "
     "condition where most of its flows did, of several the one whose largest shortfall from the best mean, "
