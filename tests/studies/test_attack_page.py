@@ -316,3 +316,18 @@ def test_the_table_of_the_path_is_the_summary_s(experiment: str) -> None:
     (row,) = [line for line in PAGE.splitlines() if line.startswith("|") and f"(`{experiment}`)" in line]
     cells = [session(experiment, it) for it in ("tls-cubic", "quic-quinn-cubic", "quic-s2n-cubic")]
     assert [it.strip() for it in row.split("|")[2:-1]] == cells
+
+
+def test_what_a_slow_server_shows_is_the_summary_s() -> None:
+    claims = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"]
+    alike = [it["value"] for it in claims["slow-server-alike"]["parts"]]
+    assert f"over QUIC {min(alike):.2f} to {max(alike):.2f} of the time" in PAGE
+    behind = [it["value"] for it in claims["slow-server-queues-below-capacity"]["parts"]]
+    assert "at 0.85 of what it can do twice as long as at 0.23" in PAGE
+    assert {round(it) for it in behind} == {2}
+    enough = claims["slow-attacker-explains-twenty-times"]
+    assert f"{enough['measured']}, where at least 15 were asked for, so it is {enough['verdict']}" in PAGE
+    played = sum(
+        len(set(SUMMARY.flows(it)["run"].to_pylist())) for it in ("slow-server", "slow-server-flooded")
+    )
+    assert f"`--only slow-server --only slow-server-flooded`, {played} runs" in PAGE
