@@ -136,8 +136,10 @@ pub(crate) struct SendWindow {
     /// The latest transmission that was found lost.
     lost_order: u64,
     reordering: Reordering,
-    /// Flights with a loss since the latest RTT sample.
+    /// Flights since the latest RTT sample of which a packet that was sent once was found lost.
     unsampled: u32,
+    /// Such a packet was found lost after the latest of them.
+    once_lost: bool,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
     share: LossShare,
@@ -168,6 +170,7 @@ impl SendWindow {
             lost_order: 0,
             reordering: Reordering::default(),
             unsampled: 0,
+            once_lost: false,
             report_is_whole: true,
             share: LossShare::default(),
             names_messages: false,

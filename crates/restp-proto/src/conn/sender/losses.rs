@@ -22,10 +22,12 @@ impl SendWindow {
         }
         sent.fate = Fate::Lost;
         let order = sent.order;
+        let once = sent.transmissions == 1;
         if order > self.left_at {
             self.share.on_lost();
         }
         self.lost_order = self.lost_order.max(order);
+        self.once_lost |= once;
         self.in_flight -= 1;
         self.departed = self.departed.min(self.in_flight);
         // The oldest is repeated first: the receiver can pass nothing on without it.
@@ -181,7 +183,8 @@ impl SendWindow {
         let fresh = self.lost_order > self.reduced_at;
         if fresh {
             self.reduced_at = self.order;
-            self.unsampled = self.unsampled.saturating_add(1);
+            // A repetition that is lost says no more of the RTT than its first loss did.
+            self.unsampled = self.unsampled.saturating_add(u32::from(std::mem::take(&mut self.once_lost)));
             let next = self.next();
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.on_loss_event(self.first, next);
@@ -314,6 +317,29 @@ mod tests {
             order.push(index);
         }
         assert_eq!(order, [1, 2, 3, 4, 5]);
+    }
+
+    // R-ARQ-5
+    #[test]
+    fn patience_doubles_with_flights_that_lose_what_was_sent_once_and_not_with_lost_repetitions() {
+        let mut window = window(1);
+        let (mut lost, mut wait_ms) = (0, Vec::new());
+        for sent_once in [true, true, false, true] {
+            if sent_once {
+                lost = window.next();
+                window.transmit(at(0), packet(lost), false);
+            }
+            window.mark_lost(lost);
+            assert!(window.take_loss_event());
+            window.retransmit(at(0), lost);
+            // The repetition is overtaken.
+            let newest = window.next();
+            window.transmit(at(0), packet(newest), false);
+            window.report(at(0), newest, newest, &rtt(), &mut Default::default());
+            let late_at = window.detect(at(0), &rtt()).1.unwrap();
+            wait_ms.push(late_at.saturating_since(at(0)).as_millis());
+        }
+        assert_eq!(wait_ms, [125, 250, 250, 500]);
     }
 
     // R-ARQ-5
