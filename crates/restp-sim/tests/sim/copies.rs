@@ -97,18 +97,19 @@ proptest! {
 }
 
 /// Two paths of 20 ms that lose the given share of packets each, and messages at that interval; their delays in the order
-/// of the messages, and what the sender counts.
+/// of the messages, what the sender counts, and how many packets left with a payload.
 fn over_lossy_paths(
     profile: &Profile,
     share: f64,
     count: usize,
     interval: Duration,
-) -> (Vec<Option<Duration>>, ConnStats) {
+) -> (Vec<Option<Duration>>, ConnStats, u64) {
     let lossy = LinkConfig { loss: Loss::Bernoulli(share), ..line(20) };
     let mut pair = Pair::with_paths(7, profile, &[(lossy.clone(), line(20)), (lossy, line(20))]);
     let (conn, accepted) = join(&mut pair, 2);
+    let payloads = [0, 1].map(|index| count_payloads(&mut pair, index));
     let delays = delays(&mut pair, conn, accepted, count, interval);
-    (delays, stats(&pair, conn))
+    (delays, stats(&pair, conn), payloads.iter().map(|count| *count.lock().unwrap()).sum())
 }
 
 // R-MP-14, R-MP-15
@@ -116,7 +117,7 @@ fn over_lossy_paths(
 fn with_independent_losses_only_what_both_paths_lost_is_late() {
     let profile = Profile { ordering: Ordering::Unordered, ..messages() };
     let (share, count) = (0.05, 8000);
-    let (delays, _) = over_lossy_paths(&profile, share, count, MS * 60);
+    let (delays, ..) = over_lossy_paths(&profile, share, count, MS * 60);
     let late = delays.iter().filter(|delay| delay.unwrap() > MS * 20 + STEP).count() as f64;
     let both = share * share * count as f64;
     assert!((both * 0.5..both * 1.6).contains(&late), "{late} late, {both} expected");
@@ -126,9 +127,10 @@ fn with_independent_losses_only_what_both_paths_lost_is_late() {
 #[test]
 fn what_one_path_has_brought_another_repeats_by_its_number_alone_and_slows_down_for() {
     let profile = Profile { ordering: Ordering::Unordered, ..messages() };
-    let (_, stats) = over_lossy_paths(&profile, 0.02, 8000, MS * 25);
+    let (_, stats, payloads) = over_lossy_paths(&profile, 0.02, 8000, MS * 25);
     let repeated = stats.retransmitted - stats.stubs;
     assert!(stats.lost > 250 && repeated < stats.lost / 10, "{repeated} in full: {stats:?}");
+    assert_eq!(payloads, stats.data_sent + stats.copies + repeated);
     assert!(stats.congestion_events > stats.lost * 8 / 10, "{stats:?}");
 }
 
@@ -189,7 +191,7 @@ fn a_fast_path_does_not_wait_for_a_slow_one_and_is_followed_at_once_when_it_fail
     let slow = LinkConfig { queue_packets: 20, ..LinkConfig::new(500_000, MS * 100) };
     let fast = LinkConfig::new(5_000_000, MS * 10);
     let bytes = 4_000_000;
-    let (mut alone, conn, accepted) = joined(&Profile::copies(), &[fast.clone()]);
+    let (mut alone, conn, accepted) = joined(&Profile::copies(), std::slice::from_ref(&fast));
     let one = download(&mut alone, conn, accepted, bytes);
     let (mut pair, conn, accepted) = joined(&Profile::copies(), &[fast, slow]);
     let both = download(&mut pair, conn, accepted, bytes);
@@ -243,7 +245,7 @@ fn without_repetition_copies_bring_all_but_what_both_paths_lose() {
     for ordering in [Ordering::Unordered, Ordering::Partial] {
         let profile =
             Profile { reliability: Reliability::None, ordering, tuning: tuning.clone(), ..base.clone() };
-        let (delays, stats) = over_lossy_paths(&profile, 0.05, 8000, MS * 60);
+        let (delays, stats, _) = over_lossy_paths(&profile, 0.05, 8000, MS * 60);
         let missing = delays.iter().filter(|delay| delay.is_none()).count();
         assert!((10..40).contains(&missing), "{ordering:?}: {missing} of 8000 are missing");
         // In order, the message after a hole waits for it.
