@@ -68,12 +68,11 @@ impl Connection {
     ) -> Option<Transmit> {
         let new = self.has_new();
         let packet_bytes = self.composition.profile().tuning.longest_packet_bytes();
-        let front_line = self.paths.has_front_line();
+        let in_service = self.paths.in_service();
         let mut best: Option<(Duration, usize, Instant)> = None;
         for index in 0..self.paths.len() {
             let path = &self.paths[index];
-            let in_service = !(front_line && path.backup);
-            if !path.takes_copies(packet_bytes) || !in_service || !path.has_room() {
+            if !path.takes_copies(packet_bytes) || !in_service(path) || !path.has_room() {
                 continue;
             }
             if self.next_copy(cx.now, index).is_none() && !new {

@@ -77,17 +77,18 @@ impl PathSet {
         each.min().unwrap_or(base)
     }
 
-    /// A path that is no backup is usable: a backup serves while none is.
-    pub fn has_front_line(&self) -> bool {
-        self.iter().any(|path| path.is_usable() && !path.backup)
+    /// Which paths serve: a backup does while no other is usable.
+    pub fn in_service(&self) -> impl Fn(&Path) -> bool + use<> {
+        let front_line = self.iter().any(|path| path.is_usable() && !path.backup);
+        move |path| !(front_line && path.backup)
     }
 
     /// The path for the next new message among those that `allowed` admits.
     // R-MP-5, R-MP-6
     pub fn pick(&self, mode: Paths, allowed: impl Fn(&Path) -> bool) -> Option<usize> {
         let fits = |index: &usize| self[*index].is_usable() && allowed(&self[*index]);
-        let front_line = self.has_front_line();
-        let in_service = |index: &usize| !(front_line && self[*index].backup);
+        let serves = self.in_service();
+        let in_service = |index: &usize| serves(&self[*index]);
         let count = self.len();
         let in_turn = (0..count).map(|step| (self.active + step) % count);
         match mode {
