@@ -6,13 +6,13 @@
 
 use std::time::Duration;
 
-use super::multipath::{MAX_PATHS, Multi};
+use super::multipath::Multi;
 use super::path::{Path, Stage};
 use super::{Connection, Cx};
 use crate::path::Transmit;
 use crate::profile::Paths;
 use crate::time::Instant;
-use crate::wire::{ErrorBits, Packet};
+use crate::wire::{ErrorBits, MAX_PATHS, Packet};
 
 /// The mark of the path at place `index` among the carriers of a message.
 pub(super) fn carrier(index: usize) -> u16 {

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::handshake::AMPLIFICATION;
-use super::multipath::{Join, MAX_PATHS};
+use super::multipath::Join;
 use super::path::{Path, Stage, Timer};
 use super::{Connection, Cx, Phase, Role};
 use crate::crypto;
@@ -11,7 +11,7 @@ use crate::error::PathError;
 use crate::path::{PathAddr, PathId};
 use crate::seq;
 use crate::time::Instant;
-use crate::wire::{Decoded, Flags, JoinStep, MpJoin, Multipath, Packet, Sequence};
+use crate::wire::{Decoded, Flags, JoinStep, MAX_PATHS, MpJoin, Multipath, Packet, Sequence};
 
 /// Joins that may wait for their proof at the same time.
 const MAX_PENDING_JOINS: usize = 4;

@@ -9,10 +9,7 @@ use crate::crypto;
 use crate::profile::{Composition, JoinHash};
 use crate::seq;
 use crate::time::Instant;
-use crate::wire::CapableFlags;
-
-/// Most paths of a connection: k has 4 bits (answer A10).
-pub(crate) const MAX_PATHS: usize = 15;
+use crate::wire::{CapableFlags, MAX_PATHS};
 
 /// A message that the peer has not acknowledged on the connection level.
 #[derive(Clone, Debug)]

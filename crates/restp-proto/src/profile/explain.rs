@@ -6,7 +6,7 @@ use super::{
     AckReport, AckTiming, Composition, Congestion, FecKind, FlowControl, Framing, LossCause, Management,
     Ordering, Paths, Protection, Reliability, Scheduler,
 };
-use crate::conn::multipath::MAX_PATHS;
+use crate::wire::MAX_PATHS;
 
 impl Composition {
     /// The services in force, one sentence a line, the most consequential first.

@@ -7,8 +7,8 @@ use super::{
     AckReport, AckTiming, Congestion, FecKind, FlowControl, Framing, LossCause, Management, Ordering, Paths,
     Profile, Protection, Reliability,
 };
-use crate::conn::multipath::MAX_PATHS;
 use crate::stream::{INITIAL_BYTES, INITIAL_STREAM_BYTES, INITIAL_STREAMS};
+use crate::wire::MAX_PATHS;
 
 /// What a peer may be granted at a time, at most.
 const MOST_CREDIT: u64 = 1 << 40;

@@ -70,6 +70,8 @@ pub const MAX_HEADER_WORDS: usize = 255;
 pub const MAX_HEADER_BYTES: usize = MAX_HEADER_WORDS * WORD_BYTES;
 /// Largest header in words while HLX is zero, the dissertation's own limit (A5).
 pub const STRICT_HEADER_WORDS: usize = 15;
+/// Most paths of a connection: k has 4 bits (answer A10).
+pub(crate) const MAX_PATHS: usize = 15;
 /// IP protocol number of raw ResTP: 253, "use for experimentation and testing" (RFC 3692, K1).
 // R-ENCAP-2
 pub const IP_PROTOCOL: u8 = 253;
