@@ -6,6 +6,8 @@ SUITE is a release of Debian; WORDs choose among README's make commands. Without
 on Debian 12 (bookworm) and `make demo` on Debian 13 (trixie). A bare root is given what README asks for
 (Python, make, git, certificates; the Rust toolchain of this machine, read-only) and how this machine reaches
 its package registries; caches, wheels and the home are empty. The committed state of this checkout is tried.
+The Rust parts that one root compiled serve the next ones, whose toolchain is the same; a root that is tried
+alone compiles all.
 
 With --wheels it is README's way without a compiler: the root has Python, its venv and certificates, and an
 ordinary user installs the wheels of FOLDER, plays the demo, asks the doctor, and checks a study.
@@ -76,7 +78,14 @@ def main() -> int:
     if _INSIDE not in os.environ:
         return _again_in_own_namespaces()
     way = ways.source(ROOT) if options.wheels is None else ways.wheels(options.wheels)
-    done = [_try(suite, words, way, options.folder, options.keep) for suite, words in chosen]
+    carried = Path(tempfile.mkdtemp(prefix="fresh-carried-", dir=options.folder))
+    try:
+        done = [
+            _try(suite, words, way, carried, folder=options.folder, keep=options.keep)
+            for suite, words in chosen
+        ]
+    finally:
+        shutil.rmtree(carried, ignore_errors=True)
     print("\nA fresh machine, in seconds:")
     for result in done:
         parts = ", ".join(f"{name} {seconds:.0f}" for name, seconds in result.seconds.items())
@@ -145,7 +154,8 @@ def _again_in_own_namespaces() -> int:
     return subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, _INSIDE: "1"}).returncode
 
 
-def _try(suite: str, commands: list[str], way: Way, folder: Path | None, keep: bool) -> Try:
+def _try(suite: str, commands: list[str], way: Way, carried: Path, *, folder: Path | None, keep: bool) -> Try:
+    """`carried` holds what earlier roots compiled; what this one compiled is put there."""
     result = Try(suite)
     logs = ROOT / "build/fresh-machine"
     logs.mkdir(parents=True, exist_ok=True)
@@ -161,13 +171,15 @@ def _try(suite: str, commands: list[str], way: Way, folder: Path | None, keep: b
         tell(f"=== {suite}: a bare root")
         lower = root.base(suite, cache, way.asked_for)
         with root.laid_out(lower, scratch, suite, way.toolchain) as place:
-            way.prepare(place)
+            way.prepare(place, carried)
             result.seconds["bare root"] = time.monotonic() - started
             for command in commands:
                 tell(f"=== {suite}: {command}")
                 if not _run(place, way, command, result, tell):
                     result.failed = command
                     break
+            if not result.failed:
+                way.carry(place, carried)
     if keep and result.failed:
         print(f"What was written is kept in {scratch / 'upper'}")
     else:

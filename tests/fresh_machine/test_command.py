@@ -1,5 +1,7 @@
 """`make fresh-machine` runs what README tells a new user to type, and never passes by not running it."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,27 @@ def test_a_root_that_can_build_is_no_judge_of_wheels(tmp_path: Path) -> None:
     (place / "usr/bin").mkdir(parents=True)
     (place / "usr/bin/gcc").touch(mode=0o755)
     with pytest.raises(SystemExit, match="The root has gcc, so it is not bare"):
-        ways.wheels(tmp_path).prepare(place)
+        ways.wheels(tmp_path).prepare(place, tmp_path / "carried")
+
+
+def test_what_one_root_compiled_serves_the_next(tmp_path: Path) -> None:
+    checkout, place, carried = (tmp_path / name for name in ("checkout", "root", "carried"))
+    (checkout / "src").mkdir(parents=True)
+    (checkout / "src/main.rs").write_text("fn main() {}\n")
+    (checkout / "Cargo.toml").write_text('[package]\nname = "small"\nedition = "2024"\n[workspace]\n')
+    who = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
+    for command in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "--message=Small"]):
+        subprocess.run(["git", "-C", checkout, *command], check=True)
+    way = ways.source(checkout)
+    said = []
+    for _ in range(2):
+        way.prepare(place, carried)
+        build = ["cargo", "build", "--release", "--offline", "--target-dir", "target"]
+        done = subprocess.run(build, cwd=place / "gauntlet", check=True, capture_output=True, text=True)
+        said.append("Compiling small" in done.stderr)
+        way.carry(place, carried)
+        shutil.rmtree(place)
+    assert said == [True, False]
 
 
 def test_a_try_names_a_release_and_commands_of_readme() -> None:

@@ -7,6 +7,7 @@ where the program is not; a test holds it against the program.
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -33,6 +34,7 @@ def parameters(stack: str) -> frozenset[str]:
     return frozenset(_TRANSPORTS[stack]["parameters"] if stack in _TRANSPORTS else ())
 
 
+@cache
 def stacks_with(feature: str) -> frozenset[str]:
     """The stacks that have a feature, such as "http"."""
     return frozenset(name for name, known in _TRANSPORTS.items() if feature in known["features"])
