@@ -122,10 +122,11 @@ fn early_data_is_sent_taken_and_answered() {
 #[test]
 fn a_connection_whose_answer_came_early_waits_for_its_ticket() {
     let server = Server::start("early-again", Protocol::H3, &["--early-data", "--tickets", "1"]);
-    let asked = server.ask(&["--count", "20", "--interval-ms", "50", "--early-data"]);
+    // So far apart that one is over before the next begins, on a busy machine too: each brings the other's only ticket.
+    let asked = server.ask(&["--count", "10", "--interval-ms", "500", "--early-data"]);
     let early = asked.requests.iter().filter(|request| request["early_data"] == true).count();
-    assert_eq!(early, 19, "{:?}", asked.requests);
-    assert_eq!(number(&server.stop(), "tickets_redeemed"), 19);
+    assert_eq!(early, 9, "{:?}", asked.requests);
+    assert_eq!(number(&server.stop(), "tickets_redeemed"), 9);
 }
 
 #[test]

@@ -31,6 +31,9 @@ _ANY_SEED = 0
 _EVERYWHERE = 2000
 """Evenly spaced stretches that stand for all that could be drawn; twice as many change means by 0.1 %."""
 
+_SPOKEN = ("protocol", PROTOCOLS)
+"""The factors that say what flows speak."""
+
 
 @dataclass(frozen=True)
 class Carried:
@@ -58,20 +61,15 @@ def carried(
     played = facts.get("experiment_sha256")
     if not file.exists() or played != sha256_of_file(file):
         return None
-    specs = [it for it in _specs(file, played, int(facts["seed"])) if _meant(it, selection)]
-    if len({it.start_s for it in specs}) < 2:
-        return None
     takes = kpi.endswith("_time_s")
+    line = _line(file, played, int(facts["seed"]), takes)
+    meant = [it for it in line.stretches if _meant(it, selection)]
+    if len({it.start_s for it in meant}) < 2:
+        return None
     here: dict[int, dict[str, float]] = {}
-    everywhere: dict[str, Floats] = {}
-    for spec in specs:
-        work = _Work.of(spec)
-        key = json.dumps([spec.scenario.name, dict(spec.scenario.params), repr(work)], default=str)
-        if key not in everywhere:
-            everywhere[key] = work.on(spec, _places(*_named(spec.scenario), spec.duration_s), takes)
-        here.setdefault(int(spec.factors["repetition"]), {})[key] = float(
-            work.on(spec, np.array([spec.start_s]), takes)[0]
-        )
+    for stretch in meant:
+        here.setdefault(stretch.repetition, {})[stretch.work] = stretch.here
+    everywhere = {it.work: line.everywhere[it.work] for it in meant}
     return Carried(
         {repetition: sum(each.values()) / len(each) for repetition, each in here.items()},
         np.mean(list(everywhere.values()), axis=0),
@@ -142,17 +140,50 @@ def _places(name: str, params: str, duration_s: float) -> Floats:
     return np.array(beginnings(found, duration_s, even.tolist()))
 
 
+@dataclass(frozen=True)
+class _Stretch:
+    """What the line carries for one run; what its flows speak does not change it."""
+
+    factors: Mapping[str, Any]
+    start_s: float
+    repetition: int
+    work: str
+    """Which work on which line; those of the same have the same numbers everywhere."""
+    here: float
+
+
+@dataclass(frozen=True)
+class _Line:
+    stretches: Sequence[_Stretch]
+    everywhere: Mapping[str, Floats]
+    """By work."""
+
+
 @lru_cache(maxsize=64)
-def _specs(file: Path, sha256: str, seed: int) -> list[RunSpec]:
-    return expand(load_experiment(file, seed=seed))
+def _line(file: Path, sha256: str, seed: int, takes: bool) -> _Line:
+    """All stretches of an experiment, one for all protocols; each claim about it asks for some of them."""
+    stretches: dict[str, _Stretch] = {}
+    everywhere: dict[str, Floats] = {}
+    for spec in expand(load_experiment(file, seed=seed)):
+        factors = {name: value for name, value in spec.factors.items() if name not in _SPOKEN}
+        work = _Work.of(spec)
+        key = json.dumps([spec.scenario.name, dict(spec.scenario.params), repr(work)], default=str)
+        alike = json.dumps([factors, spec.start_s, key], default=str)
+        if alike in stretches:
+            continue
+        if key not in everywhere:
+            everywhere[key] = work.on(spec, _places(*_named(spec.scenario), spec.duration_s), takes)
+        here = float(work.on(spec, np.array([spec.start_s]), takes)[0])
+        stretches[alike] = _Stretch(factors, spec.start_s, int(factors["repetition"]), key, here)
+    return _Line(list(stretches.values()), everywhere)
 
 
-def _meant(spec: RunSpec, selection: Selection) -> bool:
-    """Whether a selection means this run; what its flows speak does not change the line."""
+def _meant(stretch: _Stretch, selection: Selection) -> bool:
+    """Whether a selection means this stretch."""
     for name, wanted in selection.items():
-        if name in ("experiment", "flow", "protocol", PROTOCOLS):
+        if name in ("experiment", "flow", *_SPOKEN):
             continue
         values = wanted if isinstance(wanted, list | tuple) else [wanted]
-        if not any(same(value, spec.factors[name]) for value in values):
+        if not any(same(value, stretch.factors[name]) for value in values):
             return False
     return True
