@@ -29,7 +29,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction handshake-bytes lint msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction handshake-bytes lint lint-all-but-rust msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -98,18 +98,20 @@ demo: setup
 
 test: setup
 	@scripts/system-packages.sh $(TEST_PACKAGES)
-	$(MAKE) lint
-	$(MAKE) test-rust
-	$(MAKE) test-python
+	$(MAKE) lint-all-but-rust
+	$(MAKE) test-rust CLIPPY=1
+	$(MAKE) test-python CLIPPY=1
 
-lint: $(STAMPS)/package $(STAMPS)/docs
+lint: lint-all-but-rust
+	cargo clippy --workspace --all-targets --profile test --quiet -- -D warnings
+	@if $(HAS_OPENSSL) 2>/dev/null; then \
+	    cargo clippy --package flight-links --features openssl --all-targets --profile test --quiet -- -D warnings; fi
+
+lint-all-but-rust: $(STAMPS)/package $(STAMPS)/docs
 	@scripts/system-packages.sh $(LINT_PACKAGES)
 	scripts/lint-shell.sh
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path controls/quiche/Cargo.toml
-	cargo clippy --workspace --all-targets --profile test --quiet -- -D warnings
-	@if $(HAS_OPENSSL) 2>/dev/null; then \
-	    cargo clippy --package flight-links --features openssl --all-targets --profile test --quiet -- -D warnings; fi
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --log-level error check licenses bans sources; else \
 	    echo "Licences and sources of the Rust libraries are not checked: cargo install cargo-deny --locked"; fi
 	$(BIN)/ruff check .
@@ -147,18 +149,26 @@ semver:
 	$(SEMVER_CHECK)
 	$(SEMVER_CHECK) --color never --release-type minor 2>&1 | scripts/breaking.py $(words $(SEMVER_CRATES)) $(SEMVER_KEEP)
 
+# `CLIPPY=1` lints what is compiled: `cargo clippy` beside it would check every dependency once more, which takes longer
+# than all other linting. The project's own crates are then compiled by clippy-driver, a rustc with more warnings.
+# So are those that tests of pytest ask cargo for.
+LINTED := $(if $(CLIPPY),RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__")
+
+# A feature is chosen in the whole workspace: what other crates need of libraries stays as it is, and is there already.
+# (That way sdls has the features `aws-lc` and `rustcrypto`, both of which flight-links asks for.)
 test-rust:
-	cargo test --workspace --quiet
-	cargo test --quiet --no-default-features --package restp-proto --package restp-sim --package restp
-	cargo test --quiet --features aws-lc --package sdls
-	cargo test --quiet --features weak --package web
-	@if $(HAS_OPENSSL) 2>/dev/null; then cargo test --quiet --features openssl --package flight-links --test openssl; else \
+	$(LINTED) cargo test --workspace --quiet
+	$(LINTED) cargo test --quiet --no-default-features --package restp-proto --package restp-sim --lib
+	$(LINTED) cargo check --quiet --no-default-features --package restp
+	$(LINTED) cargo test --quiet --workspace --features web/weak --test weaknesses
+	@if $(HAS_OPENSSL) 2>/dev/null; then \
+	    $(LINTED) cargo test --quiet --workspace --features flight-links/openssl --test openssl; else \
 	    echo "OpenSSL under flight-links is not tested: scripts/system-packages.sh libssl-dev pkg-config"; fi
 
 # Guests keep to a core each (tests/guest/conftest.py). Each worker collects all tests: more than eight gain nothing.
 # The slowest tests are named at the end.
 test-python: setup $(STAMPS)/docs
-	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --durations 30
+	$(LINTED) $(BIN)/pytest --numprocesses auto --maxprocesses 8 --durations 30
 
 # Builds the player with the guide's patches for a transport and an application, and plays them. It begins with what
 # `make setup` compiled; without that it takes as long again.
