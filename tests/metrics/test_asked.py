@@ -1,12 +1,16 @@
 """What is asked of a flow, in words and numbers: who keeps it, and what cannot be asked."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gauntlet.errors import UserError
 from gauntlet.metrics.asked import Asked, check
 from gauntlet.metrics.observation import NEVER, Observation, State
-from gauntlet.metrics.quantity import of_due
+from gauntlet.metrics.quantity import Kept, Quantity, of_distribution, of_due
 
 DEADLINE = {"kpi": "message_delay_s", "quantile": 0.99, "at_most": 1.0}
 
@@ -86,10 +90,27 @@ def test_a_name_that_only_has_quantiles_is_no_answer_to_itself(level: float | No
 
 def test_a_quantile_of_what_was_due_counts_what_never_came_as_the_latest() -> None:
     """Of 100 messages 96 came, after 1, 2, ..., 96 s: three quarters of all are there after about 75 s."""
-    levels = np.linspace(0, 1, 96)
-    values = np.arange(1.0, 97.0)
-    assert of_due(0.75, levels, values, arrived=0.96) == pytest.approx(1 + 95 * 0.75 / 0.96)
-    assert of_due(0.96, levels, values, arrived=1 - 0.04) == pytest.approx(96.0)
-    assert of_due(0.97, levels, values, arrived=0.96) == np.inf
-    assert of_due(0.5, levels, values, arrived=0.0) == np.inf
-    assert of_due(0.5, levels, values, arrived=1.0) == pytest.approx(48.5)
+    kept = Kept(np.linspace(0, 1, 96), np.arange(1.0, 97.0))
+    assert of_due(0.75, kept, arrived=0.96) == pytest.approx(1 + 95 * 0.75 / 0.96)
+    assert of_due(0.96, kept, arrived=1 - 0.04) == pytest.approx(96.0)
+    assert of_due(0.97, kept, arrived=0.96) == np.inf
+    assert of_due(0.5, kept, arrived=0.0) == np.inf
+    assert of_due(0.5, kept, arrived=1.0) == pytest.approx(48.5)
+
+
+@given(
+    delays_s=st.lists(st.integers(1, 9), min_size=1, max_size=40),
+    never=st.integers(0, 5),
+    bound=st.integers(0, 10),
+    level=st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999, 1.0]),
+)
+def test_of_single_messages_a_bound_is_kept_exactly_where_that_share_of_them_keeps_it(
+    delays_s: list[int], never: int, bound: int, level: float
+) -> None:
+    due = len(delays_s) + never
+    kept = Kept.of_samples(np.sort(np.array(delays_s, float)))
+    in_time = Fraction(sum(it <= bound for it in delays_s), due)
+    value = of_due(level, kept, arrived=len(delays_s) / due)
+    assert (value <= bound) == (in_time >= Fraction(str(level)))
+    late = Quantity("each_message_delay_s", between=(float(np.nextafter(bound, 99)), np.inf))
+    assert of_distribution(late, *kept) == pytest.approx(sum(it > bound for it in delays_s) / len(delays_s))

@@ -21,11 +21,19 @@ def message_quantiles(
     results: Results, wanted: AbstractSet[str]
 ) -> dict[tuple[str, int], tuple[Floats, ...]]:
     """Quantiles over the messages of each periodic flow of these runs, as `MESSAGE_DELAYS` names them."""
+    return {
+        key: tuple(quantiles_of(delays_s) for delays_s in each)
+        for key, each in message_delays(results, wanted).items()
+    }
+
+
+def message_delays(results: Results, wanted: AbstractSet[str]) -> dict[tuple[str, int], tuple[Floats, ...]]:
+    """The delays themselves, in seconds, the soonest first."""
     flows = results.table("flows")
     periodic = set(flows.filter(pc.equal(flows.column("app"), "periodic")).column("run").to_pylist())
     return {
         (run.id, flow.index): tuple(
-            quantiles_of(message_delays_s(flow, with_setup=with_setup)) for with_setup in (False, True)
+            np.sort(message_delays_s(flow, with_setup=with_setup)) for with_setup in (False, True)
         )
         for run in (results.runs() if periodic else ())
         if run.id in periodic & wanted and run.ok

@@ -141,20 +141,35 @@ def seen(
     return Observation(float(found.state == State.CENSORED and low <= found.value and math.isinf(high)))
 
 
-def of_distribution(quantity: Quantity, levels: Floats, values: Floats) -> float:
-    """A quantile, or the share of samples between two values; linear between the kept levels.
+class Kept(NamedTuple):
+    """What results tell of the samples of one flow."""
+
+    levels: Floats
+    values: Floats
+    """Ascending: the quantiles at the levels; or the samples themselves, each at its place of all."""
+    whole: bool = False
+    """Whether they are the samples: nothing lies between them then."""
+
+    @classmethod
+    def of_samples(cls, values: Floats) -> "Kept":
+        """Of all samples, ascending."""
+        return cls(np.arange(1, values.size + 1) / max(values.size, 1), values, whole=True)
+
+
+def of_distribution(quantity: Quantity, levels: Floats, values: Floats, whole: bool = False) -> float:
+    """A quantile, or the share of samples between two values, of a `Kept`; linear between kept levels.
 
     What is told of a share lies between its two ends, which are the levels of the kept quantiles next to each
     of the two values: give or take one sample, the share lies there whatever the samples are. Ends are equal
     where a value lies beyond all samples.
     """
     if quantity.between is None:
-        return float(np.interp(quantity.quantile or 0.0, levels, values))
+        return of_due(quantity.quantile or 0.0, Kept(levels, values, whole), arrived=1.0)
     low, high = quantity.between
-    if np.isnan(values).any():
+    if not values.size or np.isnan(values).any():
         return math.nan
-    below = _up_to(float(np.nextafter(low, -math.inf)), levels, values)
-    up_to = _up_to(high, levels, values)
+    below = _up_to(float(np.nextafter(low, -math.inf)), levels, values, whole)
+    up_to = _up_to(high, levels, values, whole)
     match quantity.end:
         case None:
             share = up_to.told - below.told
@@ -173,22 +188,34 @@ class _Share(NamedTuple):
     most: float
 
 
-def _up_to(value: float, levels: Floats, values: Floats) -> _Share:
+def _up_to(value: float, levels: Floats, values: Floats, whole: bool) -> _Share:
     """The share of samples of at most so much. Of equal quantiles, which many alike samples leave, the last
     counts at their value and the nearest one on either side of it.
     """
     beyond = int(np.searchsorted(values, value, side="right"))
     if beyond in (0, values.size):
         return _Share(*[float(beyond > 0)] * 3)
+    if whole:
+        return _Share(*[float(levels[beyond - 1])] * 3)
     (low, high), (first, last) = values[beyond - 1 : beyond + 1], levels[beyond - 1 : beyond + 1]
     told = first + (value - low) / (high - low) * (last - first)
     return _Share(float(first), float(told), float(last))
 
 
-def of_due(level: float, levels: Floats, values: Floats, *, arrived: float) -> float:
+def of_due(level: float, kept: Kept, *, arrived: float) -> float:
     """A quantile of the delays of all messages that were due, where a share `arrived` of them came: what did
     not come is later than all that did. Infinity where the quantile is one of those.
+
+    Of samples it is the least that the share `level` does not exceed (type 1 of Hyndman and Fan, 1996): it
+    keeps a bound exactly where that share does. Linear between two samples, as of kept quantiles, it could
+    keep a bound that 28 of 30 messages, not 95 %, keep.
     """
     if arrived <= 0 or level > arrived + _ROUNDING:
         return math.inf
-    return float(np.interp(level / arrived, levels, values))
+    if not kept.whole:
+        return float(np.interp(level / arrived, kept.levels, kept.values))
+    if not kept.values.size:
+        return math.nan
+    due = round(kept.values.size / arrived)
+    place = max(math.ceil(level * due - _ROUNDING), 1)
+    return float(kept.values[place - 1]) if place <= kept.values.size else math.inf

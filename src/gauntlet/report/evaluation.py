@@ -114,7 +114,8 @@ class Evaluation:
     @cached_property
     def samples(self) -> Samples:
         """The quantiles that results keep; of the whole evaluation, not of each part again."""
-        return Samples(self.results, frozenset(row.run for row in self.rows if row.trusted))
+        trusted = frozenset(row.run for row in self.rows if row.trusted)
+        return Samples(self.results, trusted, singly=self.asked is not None)
 
     @cached_property
     def asked(self) -> Asked | None:

@@ -14,10 +14,9 @@ from gauntlet.figures.style import OF_SUBJECT
 from gauntlet.metrics.flow_rows import JUDGED_BY
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import Observation, State, averaged, common_limit, restricted
-from gauntlet.metrics.quantity import DISTRIBUTIONS, MESSAGES, Quantity, of_distribution, seen, shown
+from gauntlet.metrics.quantity import DISTRIBUTIONS, MESSAGES, Kept, Quantity, of_distribution, seen, shown
 from gauntlet.metrics.registry import registry
 from gauntlet.metrics.selected import Selected
-from gauntlet.metrics.steps import Floats
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.factors import Condition
 from gauntlet.report.rows import Row
@@ -154,9 +153,7 @@ def _by_repetition(
     }
 
 
-def _of_row(
-    row: Row, of: Quantity, told: float | None, kept: Mapping[tuple[str, int], tuple[Floats, Floats]]
-) -> float | None:
+def _of_row(row: Row, of: Quantity, told: float | None, kept: Mapping[tuple[str, int], Kept]) -> float | None:
     if of.kpi in DISTRIBUTIONS:
         key = (row.run, row.flow)
         return of_distribution(of, *kept[key]) if key in kept else None
