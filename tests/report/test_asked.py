@@ -252,6 +252,21 @@ def test_what_is_too_small_to_matter_is_called_equal(tmp_path: Path) -> None:
     assert "★" not in printed, "of equal ones none is the best"
 
 
+def test_where_nothing_is_drawn_few_repetitions_of_equal_ones_are_not_too_few(tmp_path: Path) -> None:
+    results = build(
+        tmp_path,
+        lambda *_: Did(20.0),
+        flows=(Flow("bulk"),),
+        losses=(0.0,),
+        repetitions=3,
+        about='matters = "2 %"\n',
+    )
+    said = sentences(report.load(results))[0].text
+    assert said.startswith("SCTP and TCP CUBIC are equal")
+    assert "Deterministic: nothing was drawn" in said
+    assert "tell nothing from chance" not in said
+
+
 def test_the_first_sentence_of_two_conditions_speaks_of_both(tmp_path: Path) -> None:
     def done(protocol: str, place: int, repetition: int, loss: float) -> Did:
         return Did((20.0 if protocol == "sctp" else 40.0) + 0.1 * repetition)

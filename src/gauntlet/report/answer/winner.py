@@ -203,11 +203,7 @@ def _few(judged: Sequence[Mapping[str, Cell]]) -> str:
 def _testable(judged: Sequence[Mapping[str, Cell]]) -> bool:
     """Whether anything could be told from the best by a test, or since nothing was drawn."""
     others = [cell.standing for row in judged for cell in row.values() if cell.standing is not None]
-    return any(
-        it.p_value is not None or (it.distinguishable is not None and not it.equal)
-        for it in others
-        if not it.best
-    )
+    return any(it.p_value is not None or it.distinguishable is not None for it in others if not it.best)
 
 
 def _beside(evaluation: Evaluation, kpi: Kpi, key: str) -> str:
