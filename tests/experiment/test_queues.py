@@ -126,6 +126,14 @@ def test_red_gets_thresholds_that_fit_its_limit() -> None:
     assert found["burst_packets"] * 1000 >= found["min_bytes"]
 
 
+def test_cake_gets_a_twentieth_of_its_round_trip_as_target() -> None:
+    assert queues.planned({"kind": "cake"}, 5.2e6, 0.05)["queue"]["target_s"] == 0.005
+    slow = queues.planned({"kind": "cake", "rtt_s": 0.6}, 5.2e6, 0.05)["queue"]
+    assert (slow["rtt_s"], slow["target_s"]) == (0.6, 0.03)
+    own = queues.planned({"kind": "cake", "rtt_s": 0.6, "target_s": 0.02}, 5.2e6, 0.05)["queue"]
+    assert own["target_s"] == 0.02
+
+
 WORKLOAD = CONSTANT[CONSTANT.index("[workload]") :]
 
 

@@ -102,6 +102,12 @@ def test_a_loss_that_never_changes_has_one_state() -> None:
 STEPS = [[0.9, 0.1, 0.0], [0.05, 0.8, 0.15], [0.0, 0.3, 0.7]]
 
 
+def test_a_markov_chain_goes_the_way_in_which_time_went() -> None:
+    """Up step by step, and down at once; never the other way round."""
+    found = markov.fit(np.array([1.0, 2.0, 3.0] * 20), 8)
+    assert found.transitions == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+
+
 def test_a_markov_chain_is_given_back() -> None:
     made = Markov.model_validate(
         {"values": [[value] * 11 for value in (1e6, 5e6, 10e6)], "transitions": STEPS}
