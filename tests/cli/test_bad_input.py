@@ -20,7 +20,7 @@ HEADER = "t_s,rate_up_bps,rate_down_bps,delay_up_s,delay_down_s,loss_up,loss_dow
     ("before", "after", "words"),
     [
         ('"tcp-cubic", "udp"', '"tcp-cubik"', ["own.toml", "protocols", "tcp-cubik", "tcp-cubic"]),
-        ('name = "constant"', 'name = "hrs"', ["own.toml", "hrs", "hsr"]),
+        ('name = "constant"', 'name = "hrs"', ["own.toml", "hrs", "did you mean 'hsr'?"]),
         ('rate = "5.2Mbit/s"', 'rate = "5.2MBit/s"', ["own.toml", "MBit/s", "Mbit/s"]),
         ("repetitions", "repetition", ["own.toml", "[experiment]", "'repetition'", "'repetitions'"]),
         ('rate = "max"', 'rate = "-3Mbit/s"', ["own.toml", "[workload] rate", "-3Mbit/s"]),

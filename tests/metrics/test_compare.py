@@ -116,6 +116,13 @@ def test_a_difference_the_other_way_round_is_not_worse() -> None:
     assert standings["p1"].distinguishable is False
 
 
+def test_what_is_far_below_the_best_of_rates_is_not_equal() -> None:
+    """Where more is better the difference from the best is below zero."""
+    values = np.array([[10.0 + place / 100, 5.0 + place / 100] for place in range(8)])
+    standings = against_best(observations(values), higher_is_better=True, matters=0.02)
+    assert (standings["p0"].word, standings["p1"].word) == ("best", "worse")
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_with_fewer_than_six_repetitions_nothing_is_tested(count: int) -> None:
     assert fewest_repetitions() == 6
