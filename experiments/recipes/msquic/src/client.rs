@@ -1,5 +1,6 @@
-//! The client: fetches the files one after the other over one connection, and notes when.
+//! The client: fetches files or sends bytes over one connection, one stream after the other, and notes when.
 
+use std::iter::once;
 use std::mem::size_of;
 use std::ptr;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,7 +12,8 @@ use msquic::{
 };
 use serde_json::{Value, json};
 
-use crate::task::{Failure, SOFTWARE, Task, failed, now_ns, variable};
+use crate::task::{Failure, Task, Work, failed, now_ns, variable, write_result};
+use crate::zeros::zeros;
 
 /// What MsQuic's thread tells the main one; instants in nanoseconds of CLOCK_REALTIME.
 enum Happened {
@@ -20,7 +22,7 @@ enum Happened {
     },
     /// A stream is over; instants only where bytes came.
     Answered {
-        size_bytes: u64,
+        arrived_bytes: u64,
         first_byte_ns: Option<u64>,
         completed_ns: Option<u64>,
     },
@@ -30,24 +32,20 @@ enum Happened {
     Over,
 }
 
-/// Errors: no connection, or one that ends before all files are there.
-pub fn fetch_all(task: &Task) -> Result<(), Failure> {
-    let wanted: Vec<Value> = serde_json::from_str(&variable("GAUNTLET_OBJECTS")?)
-        .map_err(|error| Failure::Failed(format!("GAUNTLET_OBJECTS: {error}")))?;
+/// Errors: no connection, or one that ends before all is there.
+pub fn transfer(task: &Task) -> Result<(), Failure> {
     let credentials = CredentialConfig::new_client()
-        // Of the two ways to validate, the one that MsQuic has beside the system's authorities.
+        // Of its two ways to validate, the one that goes by the authority that is named here.
         .set_credential_flags(CredentialFlags::USE_TLS_BUILTIN_CERTIFICATE_VALIDATION)
         .set_ca_certificate_file(variable("GAUNTLET_CA")?);
     let (registration, configuration) = task.msquic(&credentials)?;
 
     let (tell, happened) = channel();
-    let connection = {
-        let tell = tell.clone();
-        Connection::open(&registration, move |_, event| {
-            on_connection(&tell, &event);
-            Ok(())
-        })
-    }
+    let of_connection = tell.clone();
+    let connection = Connection::open(&registration, move |_, event| {
+        on_connection(&of_connection, &event);
+        Ok(())
+    })
     .map_err(failed("MsQuic opens no connection"))?;
     set_server(&connection, task)?;
 
@@ -59,34 +57,38 @@ pub fn fetch_all(task: &Task) -> Result<(), Failure> {
         Ok(Happened::Connected { at_ns }) => at_ns,
         other => return Err(unexpected(other.ok())),
     };
-
-    let mut exchanges = Vec::new();
-    for (number, file) in wanted.iter().enumerate() {
-        let requested_ns = if number == 0 { started_ns } else { now_ns() };
-        let mut exchange = fetch(&connection, file, &tell, &happened)?;
-        exchange["requested_ns"] = requested_ns.into();
-        if number == 0 {
-            exchange["connected_ns"] = established_ns.into();
-            exchange["secured_ns"] = established_ns.into();
-        }
-        exchanges.push(exchange);
-    }
-
-    connection.shutdown(ConnectionShutdownFlags::NONE, 0);
-    while !matches!(happened.recv(), Ok(Happened::Over) | Err(_)) {}
-    let told = json!({
-        "format": "gauntlet-external-result",
-        "version": 1,
-        "clock": "realtime",
-        "software": SOFTWARE,
+    let mut told = json!({
         "started_ns": started_ns,
         "transport_established_ns": established_ns,
         "established_ns": established_ns,
-        "finished_ns": now_ns(),
-        "exchanges": exchanges,
     });
-    let path = variable("GAUNTLET_RESULT")?;
-    std::fs::write(&path, told.to_string()).map_err(|error| Failure::Failed(format!("{path}: {error}")))
+    match &task.work {
+        Work::Upload(size_bytes) => {
+            told["sent"] = json!([[now_ns(), size_bytes]]);
+            ask(&connection, 0, *size_bytes, &tell, &happened)?;
+        }
+        Work::Fetch(files) => {
+            let mut exchanges = Vec::new();
+            for (name, size_bytes) in files {
+                // The first one waits for the connection, too.
+                let requested_ns = if exchanges.is_empty() { started_ns } else { now_ns() };
+                let mut exchange = ask(&connection, *size_bytes, 0, &tell, &happened)?;
+                exchange["object"] = name.as_str().into();
+                exchange["size_bytes"] = (*size_bytes).into();
+                exchange["requested_ns"] = requested_ns.into();
+                exchanges.push(exchange);
+            }
+            if let Some(first) = exchanges.first_mut() {
+                first["connected_ns"] = established_ns.into();
+                first["secured_ns"] = established_ns.into();
+            }
+            told["exchanges"] = exchanges.into();
+        }
+    }
+    connection.shutdown(ConnectionShutdownFlags::NONE, 0);
+    while !matches!(happened.recv(), Ok(Happened::Over) | Err(_)) {}
+    told["finished_ns"] = now_ns().into();
+    write_result(told)
 }
 
 fn on_connection(tell: &Sender<Happened>, event: &ConnectionEvent<'_>) {
@@ -99,7 +101,6 @@ fn on_connection(tell: &Sender<Happened>, event: &ConnectionEvent<'_>) {
         ConnectionEvent::ShutdownComplete { .. } => Happened::Over,
         _ => return,
     };
-    // Fails where the main thread has ended already, which needs to know nothing more.
     let _ = tell.send(happened);
 }
 
@@ -119,16 +120,16 @@ fn set_server(connection: &Connection, task: &Task) -> Result<(), Failure> {
     .map_err(failed("MsQuic does not take the server's address"))
 }
 
-/// Fetch one file over a stream of its own.
-fn fetch(
+/// Send `given_bytes` over a stream of its own, and wait for `wanted_bytes`. Returns when they came, and that they did.
+fn ask(
     connection: &Connection,
-    file: &Value,
+    wanted_bytes: u64,
+    given_bytes: u64,
     tell: &Sender<Happened>,
     happened: &Receiver<Happened>,
 ) -> Result<Value, Failure> {
-    let size_bytes = file["size_bytes"].as_u64().unwrap_or_default();
-    let request = size_bytes.to_be_bytes();
-    let buffers = [BufferRef::from(request.as_slice())];
+    let request = wanted_bytes.to_be_bytes();
+    let sent: Vec<_> = once(BufferRef::from(request.as_slice())).chain(zeros(given_bytes)).collect();
 
     let tell = tell.clone();
     let (mut arrived_bytes, mut first_byte_ns, mut completed_ns) = (0, None, None);
@@ -142,8 +143,8 @@ fn fetch(
                 }
             }
             StreamEvent::ShutdownComplete { .. } => {
-                let _ =
-                    tell.send(Happened::Answered { size_bytes: arrived_bytes, first_byte_ns, completed_ns });
+                // Fails where the main thread has ended already, which needs to know nothing more.
+                let _ = tell.send(Happened::Answered { arrived_bytes, first_byte_ns, completed_ns });
             }
             _ => {}
         }
@@ -151,21 +152,14 @@ fn fetch(
     })
     .map_err(failed("MsQuic opens no stream"))?;
     stream.start(StreamStartFlags::NONE).map_err(failed("MsQuic starts no stream"))?;
-    // SAFETY: `request` and `buffers` are dropped after `stream`, and MsQuic is done with them when that is closed.
-    unsafe { stream.send(&buffers, SendFlags::FIN, ptr::null()) }
-        .map_err(failed("MsQuic sends no request"))?;
+    // SAFETY: `request` and `sent` are dropped after `stream`, and MsQuic is done with them when that is closed.
+    unsafe { stream.send(&sent, SendFlags::FIN, ptr::null()) }.map_err(failed("MsQuic sends nothing"))?;
 
     match happened.recv() {
-        Ok(Happened::Answered { size_bytes: arrived, first_byte_ns, completed_ns })
-            if arrived == size_bytes =>
+        Ok(Happened::Answered { arrived_bytes, first_byte_ns, completed_ns })
+            if arrived_bytes == wanted_bytes =>
         {
-            Ok(json!({
-                "object": file["object"],
-                "size_bytes": size_bytes,
-                "first_byte_ns": first_byte_ns,
-                "completed_ns": completed_ns,
-                "outcome": "ok",
-            }))
+            Ok(json!({ "first_byte_ns": first_byte_ns, "completed_ns": completed_ns, "outcome": "ok" }))
         }
         other => Err(unexpected(other.ok())),
     }
@@ -174,9 +168,9 @@ fn fetch(
 fn unexpected(happened: Option<Happened>) -> Failure {
     Failure::Failed(match happened {
         Some(Happened::Lost(reason)) => format!("the connection was lost: {reason}"),
-        Some(Happened::Answered { size_bytes, .. }) => {
-            format!("the server's answer ended after {size_bytes} bytes")
+        Some(Happened::Answered { arrived_bytes, .. }) => {
+            format!("the server's answer ended after {arrived_bytes} bytes")
         }
-        _ => "the connection ended before all files were there".to_owned(),
+        _ => "the connection ended before all was there".to_owned(),
     })
 }

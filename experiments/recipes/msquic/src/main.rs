@@ -1,12 +1,13 @@
-//! Files over MsQuic, as client and as server of an external stack (docs/formats/external-stack.md).
+//! Files and uploads over MsQuic, as client and as server of an external stack (docs/formats/external-stack.md).
 //!
-//! One connection for a flow. For each file the client opens a stream and sends how many bytes it wants, as a number
-//! of eight bytes, most significant first; the server answers with as many zeros. What is not set here is as MsQuic
-//! ships it.
+//! One connection for a flow. On a stream the client sends how many bytes it wants, as a number of eight bytes, most
+//! significant first, and behind it what it uploads; the server answers with as many zeros as are wanted. What is
+//! not set here is as MsQuic ships it.
 
 mod client;
 mod server;
 mod task;
+mod zeros;
 
 use std::process::ExitCode;
 
@@ -30,5 +31,5 @@ fn main() -> ExitCode {
 }
 
 fn play(task: &Task) -> Result<(), Failure> {
-    if task.is_client { client::fetch_all(task) } else { server::serve(task) }
+    if task.is_client { client::transfer(task) } else { server::serve(task) }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use msquic::{
     BufferRef, Configuration, CredentialConfig, Registration, RegistrationConfig, Settings, Status,
 };
+use serde_json::Value;
 
 pub const SOFTWARE: &str = concat!("MsQuic ", env!("CARGO_PKG_VERSION"));
 
@@ -39,24 +40,39 @@ pub fn failed(step: &str) -> impl FnOnce(Status) -> Failure {
     move |status| Failure::Failed(format!("{step}: {status}"))
 }
 
-/// The variables of the contract that this program needs.
+/// What the client does.
+pub enum Work {
+    /// It fetches files (`files`): of each its name and its size in bytes.
+    Fetch(Vec<(String, u64)>),
+    /// It sends so many bytes (`bulk`).
+    Upload(u64),
+}
+
+/// The variables of the contract that both ends need.
 pub struct Task {
     pub is_client: bool,
     pub server: SocketAddr,
+    pub work: Work,
     /// CUBIC or BBR, as MsQuic numbers them (`QUIC_CONGESTION_CONTROL_ALGORITHM`).
     congestion: u16,
     time_left: Duration,
 }
 
 impl Task {
-    /// Errors: the application is not `files` or the parameter `congestion` neither `cubic` nor `bbr`, which this
-    /// program cannot do; a variable is missing or is not of its kind.
+    /// Errors: what this program cannot do, that is another application than `files` and `bulk`, `bulk` at a rate,
+    /// or a parameter `congestion` other than `cubic` and `bbr`; a variable is missing or is not of its kind.
     pub fn from_environment() -> Result<Self, Failure> {
-        let app = variable("GAUNTLET_APP")?;
-        if app != "files" {
-            let reason = format!("this program has no application '{app}'; it has files");
-            return Err(Failure::Unsupported(reason));
-        }
+        let work = match variable("GAUNTLET_APP")?.as_str() {
+            "files" => Work::Fetch(files()?),
+            "bulk" if std::env::var_os("GAUNTLET_RATE_BPS").is_some() => {
+                return Err(Failure::Unsupported("this program does not pace what it sends".to_owned()));
+            }
+            "bulk" => Work::Upload(parsed("GAUNTLET_SIZE_BYTES")?),
+            other => {
+                let reason = format!("this program has no application '{other}'; it has files and bulk");
+                return Err(Failure::Unsupported(reason));
+            }
+        };
         let congestion = match variable("GAUNTLET_CONGESTION")?.as_str() {
             "cubic" => 0,
             "bbr" => 1,
@@ -69,6 +85,7 @@ impl Task {
         Ok(Self {
             is_client: variable("GAUNTLET_ROLE")? == "client",
             server: SocketAddr::new(address, parsed("GAUNTLET_PORT")?),
+            work,
             congestion,
             time_left: Duration::from_secs_f64(parsed("GAUNTLET_TIME_LEFT_S")?),
         })
@@ -97,6 +114,26 @@ impl Task {
 
 fn milliseconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis()).unwrap_or(u32::MAX).max(1)
+}
+
+/// The files that the client is asked to fetch.
+fn files() -> Result<Vec<(String, u64)>, Failure> {
+    let name = "GAUNTLET_OBJECTS";
+    let list: Vec<Value> = parsed::<Value>(name)?.as_array().cloned().unwrap_or_default();
+    list.iter()
+        .map(|file| Some((file["object"].as_str()?.to_owned(), file["size_bytes"].as_u64()?)))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Failure::Failed(format!("{name}: a file without name or size")))
+}
+
+/// Write the result file: `told`, and what every result file has.
+pub fn write_result(mut told: Value) -> Result<(), Failure> {
+    told["format"] = "gauntlet-external-result".into();
+    told["version"] = 1.into();
+    told["clock"] = "realtime".into();
+    told["software"] = SOFTWARE.into();
+    let path = variable("GAUNTLET_RESULT")?;
+    std::fs::write(&path, told.to_string()).map_err(|error| Failure::Failed(format!("{path}: {error}")))
 }
 
 /// Nanoseconds of CLOCK_REALTIME.
