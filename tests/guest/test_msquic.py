@@ -83,7 +83,7 @@ def test_files_are_fetched_one_after_the_other(play: Play, tmp_path: Path) -> No
 def test_a_certificate_of_another_authority_is_refused(play: Play) -> None:
     (found,) = play(run_plan(flows=[msquic("bulk", 1000, fault="wrong_ca")]))["run"]["flows"]
     assert found["outcome"] == "failed"
-    # MsQuic's status for a TLS alert is 0xbebc300 and the alert's number: 48, unknown_ca (RFC 8446, section 6).
+    # Its status for an alert of TLS: 0xbebc300 and the number, here 48, unknown_ca (RFC 8446, section 6).
     assert "the connection was lost: 0xbebc330" in found["reason"]
 
 
