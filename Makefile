@@ -112,6 +112,7 @@ lint-all-but-rust: $(STAMPS)/package $(STAMPS)/docs
 	scripts/lint-shell.sh
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path controls/quiche/Cargo.toml
+	cargo fmt --all --check --manifest-path experiments/recipes/msquic/Cargo.toml
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --log-level error check licenses bans sources; else \
 	    echo "Licences and sources of the Rust libraries are not checked: cargo install cargo-deny --locked"; fi
 	$(BIN)/ruff check .
