@@ -68,3 +68,16 @@ def test_lines_on_each_other_are_all_seen_on_one_axis() -> None:
     lines = marks(chart, "line")
     assert len(lines) == 2
     assert {it["encoding"]["y"]["scale"]["domain"][1] for it in lines} == {210.0}, "whatever the condition"
+
+
+def test_what_happens_above_stands_over_what_it_does_below() -> None:
+    """Streams that are silent at first have the same axis of time as the delays beside them."""
+    table = {
+        "condition": ["FIFO"] * 4,
+        "panel": ["up (Mbit/s)"] * 2 + ["delay up (ms)"] * 2,
+        "series": ["be"] * 2 + ["ping"] * 2,
+        "t": [6.0, 66.0, 1.0, 71.0],
+        "value": [1.0] * 4,
+    }
+    domains = [it["encoding"]["x"]["scale"]["domain"] for it in marks(picture(table), "line")]
+    assert domains == [[1.0, 71.0]] * 2

@@ -135,6 +135,8 @@ def test_a_campaign_that_is_not_whole_says_what_is_missing(results: Path) -> Non
     assert (found.planned, found.present, found.trusted) == (8, 6, 6)
     assert found.in_words == "6 of 8 runs are trusted; 2 not done yet. Only trusted runs count."
     assert any("2 runs of the experiment are not there yet" in warning for warning in found.warnings)
+    page = html.unescape(report.build(results).read_text())
+    assert 'badge good">6 of 6 runs trusted, 2 not done yet<' in page, "nothing is distrusted"
 
 
 def test_a_campaign_that_was_stopped_says_which_repetitions_are_whole(results: Path) -> None:

@@ -38,18 +38,21 @@ def load(table: Any) -> alt.HConcatChart:
     for value, panel in zip(columns["value"], columns["panel"], strict=True):
         most[str(panel)] = max(most[str(panel)], float(value))
 
+    instants = [float(it) for it in columns["t"]]
+
     def drawn(condition: str, panel: str) -> alt.Chart:
         last = panel == panels[-1]
         time = alt.X(
             "t:Q",
             title="time in the run (s)" if last else None,
             axis=alt.Axis(labels=last, ticks=last),
-            scale=alt.Scale(nice=False),
+            # One axis for all panels, so that what happens above stands over what it does below.
+            scale=alt.Scale(domain=[min(instants), max(instants)], nice=False),
         )
         chart: alt.Chart = (
             alt.Chart()
             .transform_filter((alt.datum.panel == panel) & (alt.datum.condition == condition))
-            .mark_line()
+            .mark_line(clip=True, strokeJoin="round")
             .encode(
                 x=time,
                 # One axis for a quantity, whatever the condition.
