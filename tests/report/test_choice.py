@@ -60,6 +60,21 @@ def test_the_queue_to_take_is_named_with_what_it_costs(tmp_path: Path) -> None:
     ), said
 
 
+def test_of_several_flows_beside_the_sum_is_called_one(tmp_path: Path) -> None:
+    """With CAKE the second upload has five times as much and the first less: all together have more."""
+    beside = (*FLOWS, Flow("cbr", name="upload-2", background=True))
+
+    def shared(protocol: str, place: int, repetition: int, cake: float) -> Did:
+        if place == 3:
+            return Did(20.0, bytes_a_second=(100_000 if cake else 20_000) + 100 * repetition)
+        return pinged(protocol, place, repetition, cake)
+
+    _, said = first(build(tmp_path, shared, flows=beside))
+    assert re.search(
+        r"It costs the uploads nothing in sum: 1\.5\d Mbit/s together, the most of all\.", said
+    ), said
+
+
 def test_few_repetitions_say_what_was_seen_and_how_many_would_tell(tmp_path: Path) -> None:
     _, said = first(build(tmp_path, pinged, repetitions=2))
     assert said.startswith("Take CAKE: 2 of 2 flows keep the deadline of 100 ms")

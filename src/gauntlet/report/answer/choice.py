@@ -211,26 +211,30 @@ def _cost(evaluation: Evaluation, taken: Condition, name: Callable[[Condition], 
         return ""
     upward = {row.upward for row in evaluation.rows if row.asked.get("background")}
     one_way = "the upload" if True in upward else "the download"
-    whose = one_way if len(upward) == 1 else "what is sent beside"
+    # One of several may have less while all together have more.
+    several = len({row.flow for row in evaluation.rows if row.asked.get("background")}) > 1
+    whose = f"{one_way}{'s' * several}" if len(upward) == 1 else "what is sent beside"
+    plural = several and len(upward) == 1
+    has = "have" if plural else "has"
     kpi = registry()["throughput_bps"]
     totals = {condition: sum(it.values()) / len(it) for condition, it in carried.items()}
     most = max(totals, key=lambda it: totals[it])
-    shown = f"{number(totals[taken] * kpi.shown_factor)} {kpi.shown_unit}"
+    shown = f"{number(totals[taken] * kpi.shown_factor)} {kpi.shown_unit}{' together' * several}"
     if most == taken:
-        return f"It costs {whose} nothing: {shown}, the most of all."
+        return f"It costs {whose} nothing{' in sum' * several}: {shown}, the most of all."
     found = _ratio(carried[taken], carried[most])
     beside = f"with {name(most)} {number(totals[most] * kpi.shown_factor)}"
     if found is None:
-        return f"{capital(whose)} has {shown}; {beside}."
+        return f"{capital(whose)} {has} {shown}; {beside}."
     low, high = (None if it is None else 1 - it for it in (found.high, found.low))
     less = Mean(1 - found.value, low, high, found.n, found.method)
     interval = interval_text(less, 100)
     share = f"{mean_text(less, 100)} %{f' [{interval}]' * bool(interval)}"
     effect = Effect("", found)
     if effect.sure:
-        return f"It costs {whose} {share} of its throughput: {shown}; {beside}."
+        return f"It costs {whose} {share} of {'their' if plural else 'its'} throughput: {shown}; {beside}."
     chance = ", no difference beyond chance or worth telling" if effect.tellable else ""
-    return f"{capital(whose)} has {shown}; {beside}: {share} less{chance}."
+    return f"{capital(whose)} {has} {shown}; {beside}: {share} less{chance}."
 
 
 def _ratio(one: Mapping[int, float], other: Mapping[int, float]) -> Mean | None:
