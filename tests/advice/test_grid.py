@@ -234,6 +234,14 @@ def test_the_tail_and_the_deadlines_missed_stand_beside_the_value() -> None:
     assert "soon enough: 50.0 ms" in words.whole(it)
 
 
+def test_of_a_limit_of_seconds_the_tail_is_in_seconds() -> None:
+    tail = Tail({0.99: mean(around(3.17))}, mean(around(0.02)))
+    results = Results({"slow": {"sctp": around(2.0)}}, tails={"sctp": tail})
+    late = DELAY.model_copy(update={"most": 2.0})
+    it = made(results, late, candidates=["sctp"]).cells[0].candidates[0]
+    assert words.slowest(it).startswith("p99 3.17 s, ")
+
+
 IN_TIME = DELAY.model_copy(
     update={"words": "99.9 % in time", "kpi": "each_message_delay_s", "quantile": 0.999, "most": 0.5}
 )

@@ -250,12 +250,14 @@ def slowest(candidate: Candidate, *, missed: bool = True) -> str:
 
 def tail(standing: Standing, *, missed: bool = True) -> str:
     """The slowest messages: p99 82 ms, p99.9 140 ms, 0.04 % late or lost (at most 0.1 %); empty without any.
-    Without the share where `decided` tells it.
+    In seconds where the limit is some, as the limit is shown. Without the share where `decided` tells it.
     """
     if standing.tail is None:
         return ""
+    limit_s = standing.need.most
+    factor, unit = (1.0, "s") if limit_s is not None and limit_s >= 1 else (1e3, "ms")
     said = [
-        f"p{100 * level:g} {number(1e3 * mean.value)} ms"
+        f"p{100 * level:g} {number(factor * mean.value)} {unit}"
         for level, mean in sorted(standing.tail.quantiles_s.items())
     ]
     if missed and standing.missed is not None:
