@@ -157,19 +157,26 @@ def _figure(
 
 def _band_words(shown: Sequence[Cdf]) -> str:
     """What the caption says of the bands."""
-    repetitions = counted(max(cdf.repetitions for cdf in shown), "repetition")
+    most = max(cdf.repetitions for cdf in shown)
     drawn = [cdf for cdf in shown if banded(cdf)]
-    if not drawn:
+    if not drawn and most < BOOTSTRAP_FROM:
         return (
-            f"No band is drawn: from {repetitions} it would cover the chart "
-            f"(Dvoretzky-Kiefer-Wolfowitz; at least {BOOTSTRAP_FROM} are needed, and a band of no more than "
-            f"{200 * WIDEST_BAND:.0f} percentage points). Use --repetitions to make more."
+            f"No band is drawn: that takes {BOOTSTRAP_FROM} repetitions, and there are {most}. Use "
+            "--repetitions to make more."
+        )
+    if not drawn:
+        narrowest = min(dkw_half_width(cdf.effective_samples) for cdf in shown)
+        return (
+            f"No band is drawn: by Dvoretzky, Kiefer and Wolfowitz it would be {200 * narrowest:.0f} "
+            f"percentage points high, and more than {200 * WIDEST_BAND:.0f} cover the chart. Use "
+            "--repetitions to make more."
         )
     half_widths = [100 * dkw_half_width(cdf.effective_samples) for cdf in drawn]
     return (
         "Shaded: 95 % Dvoretzky-Kiefer-Wolfowitz band. Samples of one run are not independent, so the band "
         "is drawn for the number of independent samples that the runs are worth, found from how much "
-        f"repetitions differ ({_range([cdf.effective_samples for cdf in drawn], 0)}, from {repetitions}); it "
+        f"repetitions differ ({_range([cdf.effective_samples for cdf in drawn], 0)}, from "
+        f"{counted(most, 'repetition')}); it "
         f"reaches {_range(half_widths, 1)} percentage points to each side."
     )
 
