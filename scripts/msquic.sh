@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds experiments/recipes/msquic, which moves files over MsQuic, for experiments/msquic.toml (it compiles quictls
-# and MsQuic: some minutes on two cores).
+# and MsQuic, which takes a while).
 #
 #   scripts/msquic.sh
 set -euo pipefail

@@ -38,7 +38,8 @@ def load(table: Any) -> alt.HConcatChart:
     for value, panel in zip(columns["value"], columns["panel"], strict=True):
         most[str(panel)] = max(most[str(panel)], float(value))
 
-    instants = [float(it) for it in columns["t"]]
+    instants_s = [float(it) for it in columns["t"]]
+    span_s = [min(instants_s), max(instants_s)]
 
     def drawn(condition: str, panel: str) -> alt.Chart:
         last = panel == panels[-1]
@@ -47,7 +48,7 @@ def load(table: Any) -> alt.HConcatChart:
             title="time in the run (s)" if last else None,
             axis=alt.Axis(labels=last, ticks=last),
             # One axis for all panels, so that what happens above stands over what it does below.
-            scale=alt.Scale(domain=[min(instants), max(instants)], nice=False),
+            scale=alt.Scale(domain=span_s, nice=False),
         )
         chart: alt.Chart = (
             alt.Chart()
