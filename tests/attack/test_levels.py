@@ -139,7 +139,9 @@ def test_a_rate_that_was_disturbed_is_played_again_and_not_for_ever(machine: Mac
     machine.spoilt = [{"others_of_a_core": 0.6}] * 2
     assert levels(tmp_path / "twice").capacities == undisturbed
     machine.spoilt = [{"others_of_a_core": 0.6}] * 3
-    with pytest.raises(RunError, match=r"levels have no unit: at 100 a second.*60% of a core \(3 tries\)"):
+    with pytest.raises(
+        RunError, match=r"no unit: 3 runs at 100 a second tell nothing, since .*60% of a core\."
+    ):
         levels(tmp_path / "often")
     machine.spoilt = [{"died": "signal 6"}] * 3
     with pytest.raises(RunError, match="signal 6"):

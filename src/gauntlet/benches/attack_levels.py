@@ -193,8 +193,9 @@ def _played(server: str, offered_per_s: float, search: Search) -> Outcome:
         if not why:
             return outcome
     raise RunError(
-        f"What {SERVERS[server].words} completes at most is not found, so levels have no unit: at "
-        f"{offered_per_s:.0f} a second, which it still completes, {'; '.join(why)} ({_TRIES} tries)."
+        f"What {SERVERS[server].words} completes at most is not found, so levels have no unit: {_TRIES} runs "
+        f"at {offered_per_s:.0f} a second tell nothing, since {'; '.join(why)}."
+        + ("" if outcome.died else " Type the same command again when nothing else runs.")
     )
 
 
