@@ -72,6 +72,9 @@ LISTS = {
 which the last may be of less; they stay in `raw`.
 """
 
+COMPARED = ("own", "nginx")
+"""Gauntlet's own server, and the study's."""
+
 
 def ready() -> None:
     """Raise UserError when what every attack needs is not here."""
