@@ -190,9 +190,12 @@ def test_where_there_is_no_namespace_the_command_says_so(
 @can_be_made
 @pytest.mark.usefixtures("calm")
 @pytest.mark.parametrize(("more", "cookies"), [((), OFF), (("--defence", "cookies"), WHEN_FULL)])
-def test_the_command_plays_it_with_cookies_and_without(
+def test_the_command_asks_for_the_cookies_that_its_words_name(
     gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], cookies: str
 ) -> None:
+    """That cookies help is not shown here, where a stand-in attacks and forges nothing: the attacker's own
+    tests show it (crates/attackers/tests/attacks/syn_flood.rs).
+    """
     played: list[Run] = []
     play = arena.play
 
@@ -203,6 +206,6 @@ def test_the_command_plays_it_with_cookies_and_without(
     monkeypatch.setattr(arena, "play", watched)
     quick = ("--protocol", "h1", "--seconds", "3", "--rate", "20", "--quota", "100%")
     result = gauntlet("attack", "run", "syn-flood", *quick, *more)
-    assert "syn-flood over h1: held" in result.stdout, result.output
+    assert "syn-flood over h1: " in result.stdout, result.output
     assert {it.cookies for it in played} == {cookies}
     assert len(played) == 2, "the server left alone, in a namespace too"
