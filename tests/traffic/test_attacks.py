@@ -48,7 +48,8 @@ def test_what_nothing_tells_apart_is_named_by_chance(attack: Attack) -> None:
 def test_labels_that_are_shuffled_give_chance(attack: Attack) -> None:
     visits = factory.visits({**factory.DISJOINT, 9: (400, 420), 12: (600, 640)}, sessions=16)
     wrong = np.random.default_rng(5).permutation(classes(visits))
-    said, _ = named(attack, visits, visits, wrong, count=4, folds=splits.by_session(visits, 2, seed=1), seed=1)
+    folds = splits.by_session(visits, 2, seed=1)
+    said, _ = named(attack, visits, visits, wrong, count=4, folds=folds, seed=1)
     assert 12 <= (said == wrong).sum() <= 52
 
 

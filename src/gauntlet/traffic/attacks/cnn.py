@@ -189,6 +189,6 @@ CNN = Attack(
     "cnn",
     "convolutional network of Deep Fingerprinting's shape",
     _learn,
+    {"jax": "jax"},
     asked_again=True,
-    packages={"jax": "jax"},
 )

@@ -21,12 +21,12 @@ class Attack:
     """Learns from visits and their classes, which are numbered below the third argument; the last one seeds
     all that is drawn: the same visits and seed give the same classifier.
     """
-    asked_again: bool = False
-    """Whether it is asked for what it learnt from, too: a network may know that and little else."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Modules that it needs beyond what Gauntlet has, with their names on PyPI: those of the extra
     `traffic`.
     """
+    asked_again: bool = False
+    """Whether it is asked for what it learnt from, too: a network may know that and little else."""
 
     def check(self) -> None:
         """Raise UserError when what it needs is not installed, with the command that installs it."""
