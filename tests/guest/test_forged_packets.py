@@ -216,9 +216,7 @@ def test_quic_outlives_its_own_echo(play: Play, tmp_path: Path, stack: str) -> N
     _trusted([run], tmp_path)
     flow = record["flows"][0]
     assert (flow["outcome"], flow["received_bytes"]) == ("ok", 300_000), flow["reason"]
-    node = record["in_path"][0]
-    rule = node["rules"][0]
-    assert node["inserted_packets"] == rule["matched_packets"] - rule["unfit_packets"] > 50
+    assert record["in_path"][0]["inserted_packets"] > 50
 
 
 @pytest.mark.parametrize("stack", ["tls", *QUIC])
