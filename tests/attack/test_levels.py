@@ -18,7 +18,7 @@ from gauntlet.errors import RunError
 from tests.attack.factory import outcome, second
 
 MOST_PER_S = {"own": 600.0, "nginx": 400.0}
-SEARCH = Search(100.0, 1.3, 3, 5.0)
+SEARCH = Search(100.0, 1.3, 2, 3, 5.0)
 BOTH = [{"server": it} for it in MOST_PER_S]
 
 
@@ -38,6 +38,8 @@ class Machine:
         """What is different in the first runs."""
         self.wavers = 0.0
         """By how much what is completed falls from run to run."""
+        self.overrun = 0.1
+        """What a server completes less for each beginning beyond what it can do."""
         monkeypatch.setattr(arena, "play", self._play)
         for module in (attack_common, attack_levels):
             monkeypatch.setattr(module, "there", lambda _: True)
@@ -48,7 +50,7 @@ class Machine:
         self.asked.append(run)
         rate = run.attack.dose if run.attack else 0.0
         most = MOST_PER_S[run.server.key] - self.wavers * len(self.asked)
-        completed = min(rate, most) - 0.1 * max(0.0, rate - most)
+        completed = min(rate, most) - self.overrun * max(0.0, rate - most)
         each = {"offered": rate, "sent": rate, "completed": completed, "cpu_ns": rate * self.attacker_s * 1e9}
         seconds, began_s = run.attack.seconds if run.attack else 0, 100.0 + run.attack_at_s
         told_of = [second(began_s + at, number=at, **each) for at in range(1, seconds + 1)]
@@ -79,12 +81,27 @@ def test_a_level_is_a_multiple_of_what_the_server_itself_completes_at_most(
     assert {it.protocol for it in machine.asked} == {"h2"}
     rates = [it.attack.dose for it in machine.asked if it.attack and it.server.key == "nginx"]
     assert rates[:3] == [100.0, 130.0, 169.0]
-    rungs = found.table.to_pylist()
-    assert [it["completed_per_s"] >= 0.9 * it["offered_per_s"] for it in rungs if it["repetition"] == 2] == [
-        True,
-        True,
-        False,
-    ] * 2, "a further repetition begins a little below what filled the server"
+    for server in MOST_PER_S:
+        again = [it for it in found.table.to_pylist() if (it["server"], it["repetition"]) == (server, 2)]
+        kept_up = [it["completed_per_s"] >= 0.9 * it["offered_per_s"] for it in again]
+        assert kept_up[:3] == [True, True, False], "it begins a little below what filled the server"
+        assert len(again) == 3 + SEARCH.halvings
+
+
+def test_what_a_server_can_do_is_sought_between_the_rates_where_it_breaks_down_when_overrun(
+    machine: Machine, tmp_path: Path
+) -> None:
+    machine.overrun = 5.0
+    coarse = levels(tmp_path / "coarse", replace(SEARCH, halvings=0)).capacities
+    fine = levels(tmp_path / "fine").capacities
+    assert coarse["own"].per_s < 0.85 * MOST_PER_S["own"]
+    for server, most in MOST_PER_S.items():
+        assert 0.93 * most < fine[server].per_s <= most + 2
+
+
+def test_where_the_first_rate_fills_a_server_nothing_lies_below_it(machine: Machine, tmp_path: Path) -> None:
+    found = levels(tmp_path, replace(SEARCH, first_per_s=1000.0, repetitions=1))
+    assert found.table.column("offered_per_s").to_pylist() == [1000.0, 1000.0]
 
 
 def test_a_capacity_has_its_interval_over_repetitions(machine: Machine, tmp_path: Path) -> None:
@@ -139,7 +156,9 @@ def test_a_rate_that_was_disturbed_is_played_again_and_not_for_ever(machine: Mac
     machine.spoilt = [{"others_of_a_core": 0.6}] * 2
     assert levels(tmp_path / "twice").capacities == undisturbed
     machine.spoilt = [{"others_of_a_core": 0.6}] * 3
-    with pytest.raises(RunError, match=r"levels have no unit: at 100 a second.*60% of a core \(3 tries\)"):
+    with pytest.raises(
+        RunError, match=r"no unit: 3 runs at 100 a second tell nothing, since .*60% of a core\."
+    ):
         levels(tmp_path / "often")
     machine.spoilt = [{"died": "signal 6"}] * 3
     with pytest.raises(RunError, match="signal 6"):

@@ -29,6 +29,12 @@ def test_other_addresses_are_refused(text: str) -> None:
         address(text)
 
 
+@pytest.mark.parametrize("text", ["[::ffff:127.0.0.1]:443", "[::ffff:7f09:807]:443"])
+def test_an_ipv4_address_inside_an_ipv6_one_is_refused_by_every_version_of_python(text: str) -> None:
+    with pytest.raises(UserError, match=r"inside an IPv6 one, which the attacker refuses; write 127\.\d"):
+        address(text)
+
+
 @pytest.mark.parametrize("text", ["localhost:443", "example.org:443"])
 def test_names_are_refused_since_they_are_looked_up_elsewhere(text: str) -> None:
     with pytest.raises(UserError, match="is no address in numbers"):

@@ -116,10 +116,6 @@ def test_conditions_that_differ_in_cookies_alone_come_one_after_the_other(
         assert len({it.attack and it.attack.dose for it in block}) == 1
 
 
-CHANGED = {"flood", "flood-long", "recovery", "slow", "weaknesses", "weaknesses-tcp"}
-"""Benches of which the summary has another method, and which are registered anew before they are measured."""
-
-
 def test_what_was_registered_before_is_what_it_was() -> None:
     """A further attack and a further bench change no plan: results of the others stay theirs."""
     attack = study("attack")
@@ -127,7 +123,7 @@ def test_what_was_registered_before_is_what_it_was() -> None:
     assert registered is not None
     known = {it.name: it.bench.sha256(quick=False) for it in attack.benches}
     assert registered.benches.keys() <= known.keys()
-    assert {name for name, plan in registered.benches.items() if plan != known[name]} == CHANGED
+    assert {name: known[name] for name in registered.benches} == dict(registered.benches)
 
 
 def test_forged_senders_are_played_only_where_they_are_named() -> None:
@@ -194,9 +190,12 @@ def test_where_there_is_no_namespace_the_command_says_so(
 @can_be_made
 @pytest.mark.usefixtures("calm")
 @pytest.mark.parametrize(("more", "cookies"), [((), OFF), (("--defence", "cookies"), WHEN_FULL)])
-def test_the_command_plays_it_with_cookies_and_without(
+def test_the_command_asks_for_the_cookies_that_its_words_name(
     gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], cookies: str
 ) -> None:
+    """That cookies help is not shown here, where a stand-in attacks and forges nothing: the attacker's own
+    tests show it (crates/attackers/tests/attacks/syn_flood.rs).
+    """
     played: list[Run] = []
     play = arena.play
 
@@ -207,6 +206,6 @@ def test_the_command_plays_it_with_cookies_and_without(
     monkeypatch.setattr(arena, "play", watched)
     quick = ("--protocol", "h1", "--seconds", "3", "--rate", "20", "--quota", "100%")
     result = gauntlet("attack", "run", "syn-flood", *quick, *more)
-    assert "syn-flood over h1: held" in result.stdout, result.output
+    assert "syn-flood over h1: " in result.stdout, result.output
     assert {it.cookies for it in played} == {cookies}
     assert len(played) == 2, "the server left alone, in a namespace too"

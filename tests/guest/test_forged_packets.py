@@ -188,6 +188,37 @@ def test_the_echo_of_a_syn_resets_the_session(play: Play, tmp_path: Path) -> Non
     assert "reset" in flow["reason"]
 
 
+def _echoed(stack: str) -> dict[str, Any]:
+    """A run in which each packet of the client comes back to it at once, ahead of any answer, and goes on."""
+    rule = {"id": "r", "match": {"towards": "west"}, "do": {"action": "reflect", "keep": True}}
+    node = {"node": "mallory", "between": ["client", "west"], "rules": [rule]}
+    return run_plan(flows=[_flow(stack)], in_path=[node], record=WHOLE, limit_s=60.0)
+
+
+def test_tls_over_tcp_ends_by_its_own_client_hello(play: Play, tmp_path: Path) -> None:
+    """TCP takes its own SYN for somebody who opens at the same time (RFC 9293, section 3.5) and hands on its
+    own words as the other's, so that TLS gets a ClientHello where a ServerHello is due (RFC 8446, section 4).
+    """
+    run = _echoed("tls")
+    record = play(run)["run"]
+    _trusted([run], tmp_path)
+    flow = record["flows"][0]
+    assert flow["outcome"] == "failed"
+    assert "got ClientHello" in flow["reason"], flow["reason"]
+    # At least the SYN, and what the ClientHello is in.
+    assert record["in_path"][0]["inserted_packets"] >= 2
+
+
+@pytest.mark.parametrize("stack", QUIC)
+def test_quic_outlives_its_own_echo(play: Play, tmp_path: Path, stack: str) -> None:
+    run = _echoed(stack)
+    record = play(run)["run"]
+    _trusted([run], tmp_path)
+    flow = record["flows"][0]
+    assert (flow["outcome"], flow["received_bytes"]) == ("ok", 300_000), flow["reason"]
+    assert record["in_path"][0]["inserted_packets"] > 50
+
+
 @pytest.mark.parametrize("stack", ["tls", *QUIC])
 def test_bits_that_turn_over_under_right_checksums_end_tls_and_are_nothing_to_quic(
     play: Play, tmp_path: Path, stack: str

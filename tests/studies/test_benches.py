@@ -299,6 +299,27 @@ def test_a_full_measurement_is_not_begun_beside_something_else(
     measure(study, False, "cargo takes a core")
 
 
+def test_in_a_first_look_a_bench_that_fails_is_said_and_the_others_are_measured(
+    study: Study, programme: Programme, tmp_path: Path
+) -> None:
+    def fail(*_: object) -> Measured:
+        raise RunError("Levels have no unit.")
+
+    (part,) = study.benches
+    failing = replace(part, name="flood", bench=replace(part.bench, measure=fail))
+    both = replace(study, benches=(failing, part))
+
+    def measure(of: Study, quick: bool) -> list[str]:
+        todo = reproduce.bench_tasks(of, quick=quick)
+        return reproduce.measure(todo, tmp_path / str(quick), command=[], tell=lambda *_: None)
+
+    assert measure(both, True) == ["flood is not measured: Levels have no unit."]
+    assert len(programme.asked) == 1
+    for of, quick in ((both, False), (replace(study, benches=(failing,)), True)):
+        with pytest.raises(RunError, match="Levels have no unit"):
+            measure(of, quick)
+
+
 def test_in_full_what_most_claims_rest_on_comes_first(study: Study) -> None:
     """One claim rests on `cost`, and none on the others."""
     (part,) = study.benches

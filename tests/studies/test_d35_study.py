@@ -9,11 +9,11 @@ from studies.d35.plugin import throughput_with_setup_bps
 
 from gauntlet.advice.serves import of_class
 from gauntlet.advice.tables import tables
-from gauntlet.experiment import expand, load_experiment
 from gauntlet.studies import ledger, study
 from gauntlet.studies.advised import FromSummary
 from gauntlet.studies.model import Experiment
 from tests.metrics.flows import flow
+from tests.studies.some_runs import some_runs
 from tests.studies.whole import summary
 
 STUDY = study("d35")
@@ -28,7 +28,7 @@ SIGNALLING = CLASSES[0]
 def test_the_quick_part_is_a_true_part_with_enough_repetitions_to_decide(experiment: Experiment) -> None:
     if experiment.quick is None:
         return
-    runs = expand(load_experiment(experiment.file))
+    runs = some_runs(experiment.file, experiment.quick.repetitions + 1)
     kept = [run for run in runs if experiment.quick.keeps(run.factors)]
     assert 0 < len(kept) < len(runs)
     assert {run.factors["repetition"] for run in kept} == {1, 2, 3}

@@ -27,6 +27,7 @@ from gauntlet.experiment import expand, load_experiment
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plans import plan_run
 from gauntlet.experiment.runspec import FlowSpec, RunSpec
+from gauntlet.experiment.schema import MAX_REPETITIONS
 from gauntlet.experiment.threats import NONE
 from gauntlet.metrics.numbers import number
 from gauntlet.studies import ledger, studies
@@ -34,6 +35,7 @@ from gauntlet.studies.model import Experiment
 from gauntlet.studies.rules.counted import interval
 from gauntlet.studies.summary import Summary
 from gauntlet.studies.tried import acts_of, cells, tried
+from tests.studies.some_runs import some_runs
 
 STUDY = studies()["en50159"]
 FEWEST = 1000
@@ -77,7 +79,13 @@ UNNOTICED: dict[str, list[tuple[str, str, str]]] = {
 
 @cache
 def runs(experiment: str) -> list[RunSpec]:
-    return expand(load_experiment(STUDY.experiment(experiment).file))
+    """Of each condition the first repetition; the others differ in what is drawn."""
+    return some_runs(STUDY.experiment(experiment).file, 1)
+
+
+def every_run(experiment: str, protocol: str) -> list[RunSpec]:
+    """All repetitions over one protocol."""
+    return some_runs(STUDY.experiment(experiment).file, MAX_REPETITIONS, [protocol])
 
 
 def sessions(spec: RunSpec) -> int:
@@ -91,9 +99,10 @@ def trials() -> Counter[tuple[str, str, bool, bool, bool]]:
     """
     found: Counter[tuple[str, str, bool, bool, bool]] = Counter()
     for experiment in STUDY.experiments:
+        repetitions = load_experiment(experiment.file).about.repetitions
         for spec in runs(experiment.name):
             key = str(spec.factors["protocol"]), spec.link.threat, bool(spec.factors["freshness"])
-            found[*key, *({asked(flow) for flow in spec.flows}.pop())] += sessions(spec)
+            found[*key, *({asked(flow) for flow in spec.flows}.pop())] += repetitions * sessions(spec)
     return found
 
 
@@ -194,7 +203,7 @@ def test_acts_that_stand_beside_the_cells_are_those_that_are_played() -> None:
 
 def test_of_early_data_the_first_message_is_meant_and_when_it_goes_is_drawn() -> None:
     starts, numbers = [], set()
-    for spec in runs("quic-0rtt"):
+    for spec in every_run("quic-0rtt", "quic-quinn-cubic"):
         if (spec.link.threat, spec.factors["freshness"]) != ("deletion", False):
             continue
         plan = plan_run(spec)
@@ -209,9 +218,8 @@ def test_trials_of_a_cell_are_drawn_apart() -> None:
     """When a session begins and which message is meant differ from trial to trial."""
     cell = [
         spec
-        for spec in runs("threats")
-        if (spec.factors["protocol"], spec.link.threat, spec.factors["freshness"])
-        == ("udp", "deletion", False)
+        for spec in every_run("threats", "udp")
+        if (spec.link.threat, spec.factors["freshness"]) == ("deletion", False)
     ]
     drawn, numbers = [], Counter[int]()
     for spec in cell:
@@ -443,8 +451,9 @@ def test_the_page_says_how_large_a_first_look_is() -> None:
     looked = [
         spec
         for it in STUDY.experiments
-        for spec in runs(it.name)
-        if it.quick is not None and it.quick.keeps(spec.factors)
+        if it.quick is not None
+        for spec in some_runs(it.file, it.quick.repetitions)
+        if it.quick.keeps(spec.factors)
     ]
     assert all(it.quick is not None for it in STUDY.experiments)
     size = f"{len(looked)} runs, {sum(map(sessions, looked)):,} sessions"
@@ -547,7 +556,6 @@ def test_of_what_is_sealed_insertion_and_masquerade_are_one_act(protocol: str) -
             {**rule, "id": ""}
             for spec in runs("forged")
             if (spec.factors["protocol"], spec.link.threat) == (protocol, act)
-            and spec.factors["repetition"] == 1
             for rule in plan_run(spec)["in_path"][0]["rules"]
         ]
         for act in ("insertion", "masquerade")

@@ -15,6 +15,9 @@ STUDIES = list(studies().values())
 PLAYED_WHOLE = ("d34", "d35", "restp")
 """Of the published studies those whose full run is committed with all its experiments and nothing else."""
 
+FIRST = 4
+"""Examples and quick subsets are of the first three repetitions."""
+
 SUMMARISED = [study for study in STUDIES if (study.summary / VERDICTS).exists()]
 
 
@@ -43,7 +46,7 @@ def test_figures_name_experiments_of_the_study(study: Study) -> None:
 
 @pytest.mark.parametrize("study", STUDIES, ids=named)
 def test_quick_subsets_are_not_empty_and_hold_the_examples_that_full_runs_keep(study: Study) -> None:
-    full = reproduce.tasks(study, quick=False)
+    full = reproduce.tasks(study, quick=False, repetitions=FIRST)
     ids = {task.experiment.name: {spec.id for spec in task.specs} for task in full}
     for task in full:
         if task.experiment.quick is not None:

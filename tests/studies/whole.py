@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from gauntlet.benches.contract import Bench
-from gauntlet.experiment import expand, load_experiment
 from gauntlet.figures.kind import Chart, Panel
 from gauntlet.figures.look import finished
 from gauntlet.metrics.message_quantiles import MESSAGE_DELAYS
 from gauntlet.studies.model import Experiment, Study
 from gauntlet.studies.summary import BENCH, Part, Summary
+from tests.studies.some_runs import some_runs
 
 REPETITIONS = 3
 LEVELS = np.unique([*np.linspace(0, 1, 11), 0.95])
@@ -91,11 +91,7 @@ _RANKED = ("tcp-cubic", "tcp-bbr", "sctp", "udp")
 
 
 def _part(experiment: Experiment, numbers: Numbers | None) -> Part:
-    specs = [
-        spec
-        for spec in expand(load_experiment(experiment.file))
-        if int(spec.factors["repetition"]) <= REPETITIONS
-    ]
+    specs = some_runs(experiment.file, REPETITIONS)
     flows, delays, windows, series = [], [], [], []
     factors: dict[str, list[Any]] = {"protocols": [], "protocol": []}
     labels: dict[str, dict[str, str]] = {}

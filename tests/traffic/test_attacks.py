@@ -32,22 +32,24 @@ def classes(visits: Sequences) -> Ints:
 def test_sites_of_disjoint_sizes_are_told_apart(attack: Attack) -> None:
     visits = factory.visits(factory.DISJOINT, sessions=8)
     folds = splits.by_session(visits, 2, seed=1)
-    said = named(attack, visits, visits, classes(visits), count=2, folds=folds, seed=1)
+    said, known = named(attack, visits, visits, classes(visits), count=2, folds=folds, seed=1)
     assert said.tolist() == classes(visits).tolist()
+    assert known == (1.0 if attack.asked_again else None)
 
 
 def test_what_nothing_tells_apart_is_named_by_chance(attack: Attack) -> None:
     """128 visits to four sites that are alike: 32 right on average, 12 to 52 within four deviations."""
     visits = factory.visits(factory.ALIKE, sessions=16)
     folds = splits.by_session(visits, 2, seed=1)
-    said = named(attack, visits, visits, classes(visits), count=4, folds=folds, seed=1)
+    said, _ = named(attack, visits, visits, classes(visits), count=4, folds=folds, seed=1)
     assert 12 <= (said == classes(visits)).sum() <= 52
 
 
 def test_labels_that_are_shuffled_give_chance(attack: Attack) -> None:
     visits = factory.visits({**factory.DISJOINT, 9: (400, 420), 12: (600, 640)}, sessions=16)
     wrong = np.random.default_rng(5).permutation(classes(visits))
-    said = named(attack, visits, visits, wrong, count=4, folds=splits.by_session(visits, 2, seed=1), seed=1)
+    folds = splits.by_session(visits, 2, seed=1)
+    said, _ = named(attack, visits, visits, wrong, count=4, folds=folds, seed=1)
     assert 12 <= (said == wrong).sum() <= 52
 
 

@@ -47,6 +47,12 @@ def told(_: str) -> None:
     """Nobody to be told."""
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_no_trial_is_planned_twice(quick: bool) -> None:
+    asked = [tuple(one.values()) for one in traffic_sites.conditions(quick)]
+    assert len(set(asked)) == len(asked)
+
+
 def test_a_first_look_has_every_trial_and_plays_each_visit_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

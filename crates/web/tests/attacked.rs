@@ -1,4 +1,4 @@
-//! Attackers on the server: what each bound that lies in QUIC's library, and is set here, is worth.
+//! Attackers on the server: what its bounds are worth, those that lie in QUIC's library too.
 
 mod common;
 
@@ -40,4 +40,31 @@ async fn of_initials_that_share_a_datagram_one_begins_a_handshake_and_it_has_so_
     assert_eq!(number(&done, "sent"), 20, "{done}");
     let now = server.until_refused("handshake_timeout", 20);
     assert_eq!((number(&now, "handshakes_begun"), number(&now, "connections_open")), (20, 0), "{now}");
+}
+
+/// A hundred handshakes that are begun and never ended, all of them held at once where the server lets them be.
+const STALLS: &str = "--variant handshake-stall --held 100 --rate 100 --seconds 2";
+
+/// What a handshake takes of memory is taken as often as handshakes may be in flight, however many are begun.
+#[tokio::test]
+async fn stalled_handshakes_take_the_memory_of_as_many_as_may_be_in_flight() {
+    for protocol in [Protocol::H2, Protocol::H3] {
+        let over = protocol.name();
+        let mut grown = [0; 2];
+        for (grown, (bound, in_flight)) in grown.iter_mut().zip([("5", 5), ("1000", 100)]) {
+            let name = format!("stalls-{bound}");
+            let mut server = Server::start(&name, protocol, &["--handshakes-in-flight", bound]);
+            // What the first connection of all makes stays, whoever comes.
+            assert_eq!(server.ask(&[]).outcome(), "ok", "{over}");
+            let before = number(&server.now(), "heap_bytes");
+            let done = server.attacked(&format!("slow --protocol {over} {STALLS}")).await;
+            assert_eq!(number(&done, "held_max"), in_flight, "{over}: {done}");
+            let now = server.now();
+            assert_eq!(number(&now, "handshakes_in_flight_most"), in_flight, "{over}: {now}");
+            *grown = number(&now, "heap_peak_bytes") - before;
+        }
+        // Twenty times as many: five leaves room for what else goes on.
+        let [bounded, free] = grown;
+        assert!(5 * bounded < free, "{over}: {bounded} octets with the bound, {free} without");
+    }
 }

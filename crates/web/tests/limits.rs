@@ -253,6 +253,25 @@ async fn with_retry_nothing_is_kept_of_clients_that_do_not_answer() {
     }
 }
 
+/// First flights of clients that never answer take all places that there are, but none where a Retry comes first.
+#[tokio::test]
+async fn with_retry_honest_clients_find_a_place() {
+    const PLACES: usize = 5;
+    for (retry, outcome) in [("off", turned_away(Protocol::H3)), ("always", "ok")] {
+        let options = ["--retry", retry, "--handshakes-in-flight", &PLACES.to_string()];
+        let mut server = Server::start("retry-leaves-room", Protocol::H3, &options);
+        let endpoint = server.endpoint();
+        let mut deaf = Vec::new();
+        for _ in 0..PLACES {
+            deaf.push(initial_only(&endpoint, server.address).await);
+        }
+        server.until("the first flights", |now| {
+            number(now, "handshakes_in_flight") + number(now, "retries_sent") == PLACES as u64
+        });
+        assert_eq!(server.ask(&[]).outcome(), outcome, "retry {retry}");
+    }
+}
+
 #[tokio::test]
 async fn retry_begins_above_its_number_of_handshakes_in_flight() {
     let mut server = Server::start("retry-above", Protocol::H3, &["--retry", "above=0"]);

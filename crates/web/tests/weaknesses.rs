@@ -2,16 +2,22 @@
 #![cfg(feature = "weak")]
 
 mod common;
+mod controls;
 
 use std::net::TcpStream;
 use std::time::Duration;
 
+use bytes::Bytes;
 use common::attack::LATE_CRYPTO;
-use common::wire::{h3_frame, h3_get, initial_only};
+use common::wire::{H2_BEGIN, H2_HEADERS, h3_frame, h3_get, h3_post, initial_only};
 use common::{Server, number};
+use h2::client::SendRequest;
+use hyper::Request;
 use quinn::VarInt;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use web::protocol::Protocol;
+use web::tls::SERVER_NAME;
 
 /// Far longer than the time-outs that a server of these tests is started with.
 const LONG: Duration = Duration::from_secs(1);
@@ -26,7 +32,19 @@ async fn still_open(server: &mut Server) {
     tokio::time::sleep(LONG).await;
     let now = server.now();
     assert_eq!(now["connections_open"], 1, "{now}");
+    nothing_ended(&now);
+}
+
+/// That no limit acted.
+fn nothing_ended(now: &Value) {
     assert!(now["refused"].as_object().expect("a map").values().all(|count| count == 0), "{now}");
+}
+
+/// A connection over HTTP/2, ready for a request.
+async fn over_h2(server: &Server) -> SendRequest<Bytes> {
+    let (client, connection) = h2::client::handshake(server.tcp().await).await.expect("it agrees");
+    tokio::spawn(async move { drop(connection.await) });
+    client.ready().await.expect("it is open")
 }
 
 #[tokio::test]
@@ -43,9 +61,18 @@ async fn no_handshake_timeout() {
 
 #[tokio::test]
 async fn no_header_timeout() {
-    let mut server = weak("no-header-timeout", Protocol::H1, &["--header-timeout-ms", "50"]);
-    let mut stream = server.tcp().await;
-    stream.write_all(b"GET / HT").await.expect("the server reads");
+    let options = ["--header-timeout-ms", "50"];
+    let begun = [(Protocol::H1, b"GET / HT".to_vec()), (Protocol::H2, [H2_BEGIN, H2_HEADERS].concat())];
+    for (protocol, begun) in begun {
+        let mut server = weak("no-header-timeout", protocol, &options);
+        let mut stream = server.tcp().await;
+        stream.write_all(&begun).await.expect("the server reads");
+        still_open(&mut server).await;
+    }
+    let mut server = weak("no-header-timeout", Protocol::H3, &options);
+    let (_endpoint, connection) = server.quic().await;
+    let (mut send, _receive) = connection.open_bi().await.expect("there is credit");
+    send.write_all(&h3_frame(1, 1000)).await.expect("the connection is open");
     still_open(&mut server).await;
 }
 
@@ -61,12 +88,30 @@ async fn no_idle_timeout() {
 
 #[tokio::test]
 async fn no_body_timeout() {
-    let mut server = weak("no-body-timeout", Protocol::H1, &["--body-timeout-ms", "50"]);
+    let options = ["--body-timeout-ms", "50"];
+    let mut server = weak("no-body-timeout", Protocol::H1, &options);
     let mut stream = server.tcp().await;
     stream
         .write_all(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\na")
         .await
         .expect("the server reads");
+    still_open(&mut server).await;
+    still_open_with_a_request(&mut server);
+
+    let mut server = weak("no-body-timeout", Protocol::H2, &options);
+    let mut client = over_h2(&server).await;
+    let request = Request::post(format!("https://{SERVER_NAME}/")).body(()).expect("a sound request");
+    let (_answer, mut body) = client.send_request(request, false).expect("it is open");
+    body.send_data(Bytes::from_static(b"a"), false).expect("it is open");
+    still_open(&mut server).await;
+    still_open_with_a_request(&mut server);
+
+    let mut server = weak("no-body-timeout", Protocol::H3, &options);
+    let (_endpoint, connection) = server.quic().await;
+    let (mut send, _receive) = connection.open_bi().await.expect("there is credit");
+    // A DATA frame of ten octets, of which one comes.
+    let begun = [h3_post("/"), h3_frame(0, 10), b"a".to_vec()].concat();
+    send.write_all(&begun).await.expect("the connection is open");
     still_open(&mut server).await;
     still_open_with_a_request(&mut server);
 }
@@ -93,7 +138,8 @@ async fn unbounded_bodies() {
 
 fn still_open_with_a_request(server: &mut Server) {
     let now = server.now();
-    assert_eq!((&now["connections_open"], &now["requests_answered"]), (&1.into(), &0.into()), "{now}");
+    let counts = ["connections_open", "requests", "requests_answered"].map(|name| number(&now, name));
+    assert_eq!(counts, [1, 1, 0], "{now}");
 }
 
 #[tokio::test]
@@ -106,6 +152,7 @@ async fn unbounded_handshakes_and_connections() {
     server.until("five connections", |now| now["connections_open"] == 5);
 }
 
+/// Over HTTP/3. Over HTTP/2, where it is an attack's control, `controls::rapid_reset` has it.
 #[tokio::test]
 async fn unbounded_resets() {
     let mut server = weak("unbounded-resets", Protocol::H3, &[]);
@@ -121,13 +168,30 @@ async fn unbounded_resets() {
 
 #[tokio::test]
 async fn unbounded_headers() {
+    const OCTETS: usize = 100_000;
     let mut server = weak("unbounded-headers", Protocol::H1, &[]);
     let mut stream = server.tcp().await;
-    let head = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(100_000));
+    let head = format!("GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(OCTETS));
     stream.write_all(head.as_bytes()).await.expect("the server reads");
     let mut answer = [0; 15];
     stream.read_exact(&mut answer).await.expect("an answer");
     assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    assert_eq!(server.now()["requests"], 1);
+
+    let mut server = weak("unbounded-headers", Protocol::H2, &[]);
+    let mut client = over_h2(&server).await;
+    let request = Request::get(format!("https://{SERVER_NAME}/")).header("x", "a".repeat(OCTETS)).body(());
+    let (answer, _) = client.send_request(request.expect("a sound request"), true).expect("it is open");
+    assert_eq!(answer.await.expect("an answer").status().as_u16(), 200);
+    assert_eq!(server.now()["requests"], 1);
+
+    let mut server = weak("unbounded-headers", Protocol::H3, &[]);
+    let (_endpoint, connection) = server.quic().await;
+    let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
+    send.write_all(&h3_get("/", OCTETS)).await.expect("the connection is open");
+    send.finish().expect("it is open");
+    // The page, and not a word that the head is too large.
+    assert!(receive.read_to_end(10_000).await.expect("an answer").len() > 1000);
     assert_eq!(server.now()["requests"], 1);
 }
 

@@ -27,6 +27,8 @@ CLIENT_OF_A_CORE = 0.5
 """The same for the honest client, which shares its core with the server."""
 OTHERS_OF_A_CORE = 0.25
 """What anything else may take of the machine."""
+DISTURBED = "something else on this machine"
+"""Begins the reason of a run beside which it took more; that run tells nothing of the server."""
 _NS = 1e-9
 
 
@@ -104,7 +106,7 @@ def _of_the_client(outcome: Outcome) -> Iterator[str]:
 
 def _of_the_machine(outcome: Outcome) -> Iterator[str]:
     if outcome.others_of_a_core > OTHERS_OF_A_CORE:
-        yield f"something else on this machine took {outcome.others_of_a_core:.0%} of a core"
+        yield f"{DISTURBED} took {outcome.others_of_a_core:.0%} of a core"
 
 
 def _of_the_kernel(outcome: Outcome) -> Iterator[str]:

@@ -25,21 +25,28 @@ class Address:
 def address(text: str, where: str = "--listen") -> Address:
     """The address and port of "127.0.0.1:4433" or "[::1]:4433".
 
-    Raises UserError for every other address than those of loopback, and for names: what a name stands for is
-    decided elsewhere.
+    Raises UserError for every other address than those of 127.0.0.0/8 and ::1, and for names: what a name
+    stands for is decided elsewhere. An IPv4 address inside an IPv6 one (`::ffff:127.0.0.1`) is refused as by
+    the attacker: Python's versions disagree on whether it is loopback.
     """
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or not 1 <= int(port) <= 65_535:
         raise UserError(f"{where}: '{text}' is no address with a port; write one such as '127.0.0.1:4433'.")
     bare = host.removeprefix("[").removesuffix("]")
     try:
-        loopback = ipaddress.ip_address(bare).is_loopback
+        found = ipaddress.ip_address(bare)
     except ValueError:
         raise UserError(
             f"{where}: '{host}' is no address in numbers; write one of this machine's loopback, such as "
             "'127.0.0.1:4433' or '[::1]:4433'."
         ) from None
-    if not loopback:
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    if mapped is not None and mapped.is_loopback:
+        raise UserError(
+            f"{where}: {bare} is an IPv4 address inside an IPv6 one, which the attacker refuses; "
+            f"write {mapped} itself."
+        )
+    if not found.is_loopback:
         raise UserError(
             f"{where}: {bare} is not on this machine's loopback, and attacks leave it for nothing; start the "
             "server here and name 127.0.0.1 or [::1]."

@@ -14,6 +14,7 @@ import pyarrow as pa
 from gauntlet.attack import arena, programs
 from gauntlet.attack.arena import cores
 from gauntlet.attack.certificates import KEYS
+from gauntlet.attack.gates import DISTURBED
 from gauntlet.attack.measures import row
 from gauntlet.attack.run import Client, Outcome, Run
 from gauntlet.attack.servers.contract import DEFENCES
@@ -71,6 +72,13 @@ LISTS = {
 """Columns of a run's row that have a value for each honest request, or for each second of the attacker, of
 which the last may be of less; they stay in `raw`.
 """
+
+AGAIN = 2
+"""So often a run that something else disturbed is played again."""
+_DISTURBED = "disturbed"
+
+COMPARED = ("own", "nginx")
+"""Gauntlet's own server, and the study's."""
 
 
 def ready() -> None:
@@ -154,25 +162,44 @@ def measure(
 ) -> Measured:
     """Have every condition measured by `of` in every repetition, each a part that stays; `same` is what all
     parts share, `beside` as `in_turn` has it. Conditions of servers that are not here are left out, and said
-    to be.
+    to be. A run that something else on the machine disturbed is played again at once, at most `AGAIN` times;
+    how often is `disturbed` of the raw rows, and one that is disturbed to the end stays invalid.
     """
     asked = [it for it in conditions if there(str(it.get("server", "own")))]
     for lacking in sorted({str(it["server"]) for it in conditions if it not in asked}):
         tell(f"{SERVERS[lacking].words} is left out: {_why(lacking)}")
     todo = list(in_turn(asked, repetitions, seed, beside=beside))
     found = []
-    began_s, resumed = time.monotonic(), parts.found
+    began_s, played = time.monotonic(), 0
     for number, (repetition, condition) in enumerate(todo, 1):
         words = ", ".join(f"{name} {value}" for name, value in condition.items())
-        played = number - 1 - (parts.found - resumed)
         left = _left(time.monotonic() - began_s, played, len(todo) - number + 1)
         tell(f"{number} of {len(todo)}{left}: {words}")
         name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(map(str, (*condition.values(), repetition))))
-        found.append(parts.take(name, same, partial(_part, of, condition, repetition, samples)))
+        there_before = parts.found
+        part = partial(_part, of, condition, repetition, samples)
+        found.append(_undisturbed(parts, name, same, part, tell))
+        played += parts.found == there_before
     whole = pa.concat_tables(found, promote_options="permissive")
-    raw = [name for name in (*LISTS, "why_invalid", "why") if name in whole.column_names]
+    raw = [name for name in (*LISTS, "why_invalid", "why", _DISTURBED) if name in whole.column_names]
     table = whole.drop_columns(raw)
     return Measured(table, {**same, "socket_objects_counted": tells_objects()}, {"runs": whole})
+
+
+def _undisturbed(
+    parts: Parts, name: str, same: Mapping[str, Any], make: Callable[[], pa.Table], tell: Tell
+) -> pa.Table:
+    """The part of that name, taken again under further names while something else disturbs it."""
+    part, again = parts.take(name, same, make), 0
+    while again < AGAIN and _why_invalid(part).startswith(DISTURBED):
+        again += 1
+        tell(f"{name}: {_why_invalid(part)}; once more")
+        part = parts.take(f"{name}-again-{again}", same, make)
+    return part.append_column(_DISTURBED, pa.array([again], pa.int64()))
+
+
+def _why_invalid(part: pa.Table) -> str:
+    return str(part.column("why_invalid")[0].as_py()) if "why_invalid" in part.column_names else ""
 
 
 def _left(spent_s: float, played: int, to_play: int) -> str:

@@ -22,6 +22,7 @@ from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.attack.share import OF_A_CORE
 from gauntlet.benches import attack_levels
 from gauntlet.benches.attack_common import (
+    COMPARED,
     Condition,
     facts,
     labels,
@@ -109,7 +110,7 @@ def _condition(
 def conditions(quick: bool) -> list[Condition]:
     """What is measured: not every combination."""
     if quick:
-        return _plain(("own",), (0.0, 0.5, 2.0))
+        return _plain(COMPARED, (0.0, 0.5, 2.0))
     both = ("h2", "h3")
     initials = [_condition("own", it, load, variant=INITIAL) for load in (1.0, 2.0) for it in both]
     retry = [
@@ -117,7 +118,7 @@ def conditions(quick: bool) -> list[Condition]:
         *(_condition("own", "h3", load, defence=RETRY) for load in (0.0, 2.0)),
     ]
     limit = [_condition("own", it, 2.0, defence=LIMIT) for it in both]
-    return [*_plain(("own", "nginx"), LOADS), *initials, *retry, *limit]
+    return [*_plain(COMPARED, LOADS), *initials, *retry, *limit]
 
 
 _FULL = _Scale(conditions(quick=False), Client(50, 0.15, 10.0), 4, 2.0)
@@ -126,7 +127,7 @@ who waits its turn behind all of it is still served, as within the study's minut
 than its fifty, since each has fifty requests: what differs between runs differs little.
 """
 _QUICK = _Scale(conditions(quick=True), Client(12, 0.15, 2.0), 3, 1.0)
-_LONG = _Scale(_plain(("own", "nginx"), (2.0,)), Client(50, 1.0, 60.0), 3, 2.0)
+_LONG = _Scale(_plain(COMPARED, (2.0,)), Client(50, 1.0, 60.0), 3, 2.0)
 """The study's own fifty requests, a second apart, with a minute for each."""
 
 

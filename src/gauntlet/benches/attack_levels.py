@@ -2,9 +2,10 @@
 
 What a handshake costs a server that is idle says little of what it can do: in a flood one costs half of that,
 and servers differ. So every server is filled first, in the same run of a bench, by the flood's own attacker
-at growing rates, until it completes clearly less than what is offered: the most that it completed in a second
-of the window is its capacity. A level of 2 is twice that, over every protocol, with every defence and in
-every variant, so that protocols are compared at the same offered load.
+at growing rates, until it completes clearly less than what is offered, and then at rates between that one and
+the one before, since a server that is overrun may complete far less than it can: the most that it completed
+in a second of the window is its capacity. A level of 2 is twice that, over every protocol, with every defence
+and in every variant, so that protocols are compared at the same offered load.
 """
 
 import math
@@ -50,6 +51,8 @@ class Search:
     """The first rate; a server that it fills already has what it completed then as its capacity."""
     step: float
     """Each further rate over the one before."""
+    halvings: int
+    """How often the step between the rate that filled the server and the one before is halved."""
     repetitions: int
     window_s: float
 
@@ -59,7 +62,7 @@ class Search:
         return math.ceil(_AHEAD_S + self.window_s)
 
 
-SEARCHES = (Search(150.0, 1.4, 3, 4.0), Search(400.0, 1.8, 1, 2.0))
+SEARCHES = (Search(150.0, 1.4, 2, 3, 4.0), Search(400.0, 1.8, 0, 1, 2.0))
 """In full; quick."""
 
 
@@ -152,15 +155,15 @@ def levels(
 
 def _start(first: pa.Table, search: Search) -> float:
     """Where later repetitions begin: a little below what filled the server in the first one."""
-    top_per_s = float(max(first.column("offered_per_s").to_pylist()))
+    top_per_s = max(map(_offered, first.to_pylist()))
     return round(max(search.first_per_s, top_per_s / search.step**_AGAIN), 1)
 
 
 def _climb(server: str, repetition: int, first_per_s: float, search: Search) -> pa.Table:
-    """Offer more and more until the server is full."""
+    """Offer more and more until the server is full, then what lies between."""
     rows: list[dict[str, Any]] = []
-    offered_per_s = first_per_s
-    while True:
+
+    def fills(offered_per_s: float) -> bool:
         outcome = _played(server, offered_per_s, search)
         completed_per_s = (outcome.told("completed") or 0.0) + outcome.served_per_s
         rows.append(
@@ -172,9 +175,19 @@ def _climb(server: str, repetition: int, first_per_s: float, search: Search) -> 
                 "attacker_cpu_s": _cost_s(outcome),
             }
         )
-        if completed_per_s < FULL_SHARE * offered_per_s:
-            return pa.Table.from_pylist(rows)
-        offered_per_s = round(offered_per_s * search.step, 1)
+        return completed_per_s < FULL_SHARE * offered_per_s
+
+    kept_up_per_s, offered_per_s = 0.0, first_per_s
+    while not fills(offered_per_s):
+        kept_up_per_s, offered_per_s = offered_per_s, round(offered_per_s * search.step, 1)
+    # Where the first rate fills it nothing lies between.
+    for _ in range(search.halvings if kept_up_per_s else 0):
+        between_per_s = round(math.sqrt(kept_up_per_s * offered_per_s), 1)
+        if fills(between_per_s):
+            offered_per_s = between_per_s
+        else:
+            kept_up_per_s = between_per_s
+    return pa.Table.from_pylist(rows)
 
 
 def _played(server: str, offered_per_s: float, search: Search) -> Outcome:
@@ -193,8 +206,9 @@ def _played(server: str, offered_per_s: float, search: Search) -> Outcome:
         if not why:
             return outcome
     raise RunError(
-        f"What {SERVERS[server].words} completes at most is not found, so levels have no unit: at "
-        f"{offered_per_s:.0f} a second, which it still completes, {'; '.join(why)} ({_TRIES} tries)."
+        f"What {SERVERS[server].words} completes at most is not found, so levels have no unit: {_TRIES} runs "
+        f"at {offered_per_s:.0f} a second tell nothing, since {'; '.join(why)}."
+        + ("" if outcome.died else " Type the same command again when nothing else runs.")
     )
 
 
@@ -207,6 +221,10 @@ def _cost_s(outcome: Outcome) -> float:
 def _capacity(rungs: Sequence[pa.Table]) -> Capacity:
     """Of all repetitions."""
     found = mean([max(it.column("completed_per_s").to_pylist()) for it in rungs])
-    cost_s = fmean(it.column("attacker_cpu_s")[-1].as_py() for it in rungs)
+    cost_s = fmean(max(it.to_pylist(), key=_offered)["attacker_cpu_s"] for it in rungs)
     most = OF_A_CORE / cost_s if cost_s else math.inf
     return Capacity(found.value, found.low, found.high, found.n, most)
+
+
+def _offered(row: Mapping[str, Any]) -> float:
+    return float(row["offered_per_s"])

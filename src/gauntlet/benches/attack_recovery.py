@@ -13,6 +13,7 @@ from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import attack_levels
 from gauntlet.benches.attack_common import (
+    COMPARED,
     Condition,
     facts,
     labels,
@@ -46,7 +47,7 @@ def conditions(quick: bool) -> list[Condition]:
     """What is measured."""
     return [
         {"server": server, "over": protocol, "load": _LOAD}
-        for server in (("own",) if quick else ("own", "nginx"))
+        for server in (("own",) if quick else COMPARED)
         for protocol in ("h2", "h3")
     ]
 

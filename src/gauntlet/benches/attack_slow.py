@@ -15,6 +15,7 @@ from gauntlet.attack.measures import kpis
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches.attack_common import (
+    COMPARED,
     Condition,
     facts,
     labels,
@@ -73,12 +74,14 @@ def conditions(quick: bool) -> list[Condition]:
     """
     if quick:
         return [
-            *(_condition("own", protocol, NONE, 0) for protocol in _BOTH),
-            *(_condition("own", protocol, _STUDYS, 500) for protocol in _BOTH),
+            _condition(server, protocol, way, held)
+            for server in COMPARED
+            for way, held in ((NONE, 0), (_STUDYS, 500))
+            for protocol in _BOTH
         ]
     studys = [
         _condition(server, protocol, _STUDYS if count else NONE, count)
-        for server in ("own", "nginx")
+        for server in COMPARED
         for count in HELD
         for protocol in _BOTH
     ]

@@ -126,6 +126,7 @@ def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Part
             "holds": None if invalid else float(found.verdict == verdict.HELD),
             **(dict.fromkeys(_MEASURES) if invalid else {name: numbers[name] for name in _MEASURES}),
             INVALID: float(invalid),
+            "why_invalid": "; ".join(found.why) if invalid else "",
             "why": "; ".join(found.why),
         }
 

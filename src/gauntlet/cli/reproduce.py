@@ -323,7 +323,8 @@ def _measure(study: "Study", benches: Sequence["BenchTask"], wishes: _Wishes) ->
         each = [f"{name} {'?' if it is None else f'{it / 60:.0f} min'}" for name, it in known.items()]
         whole_min = sum(it or 0.0 for it in known.values()) / 60
         tell(study.key, f"in the last full run these took {whole_min:.0f} min: {listed(each)}.")
-    reproduce.measure(benches, wishes.out, command=["gauntlet", *sys.argv[1:]], tell=tell)
+    for sentence in reproduce.measure(benches, wishes.out, command=["gauntlet", *sys.argv[1:]], tell=tell):
+        click.echo(sentence, err=True)
 
 
 def _tell(ended: _Ended, *, quiet: bool, as_json: bool) -> None:

@@ -110,6 +110,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
             for index, flow in enumerate(chosen):
                 networks.endpoints(ride.link.network, flow, index)
             path_managers.check(ride.link.network, chosen, experiment.known)
+            limit_s = _limit_s(experiment.about, chosen, ride)
             for repetition in range(1, experiment.about.repetitions + 1):
                 yield _run(
                     experiment,
@@ -117,6 +118,7 @@ def _runs(experiment: Experiment) -> Iterator[RunSpec]:
                     ride=ride,
                     sent=chosen,
                     entry=entry,
+                    limit_s=limit_s,
                     repetition=repetition,
                     record=record,
                     nodes=nodes,
@@ -296,20 +298,8 @@ def _link(condition: Condition, scenario: "Scenario") -> LinkConditions:
     )
 
 
-def _run(
-    experiment: Experiment,
-    *,
-    point: Point,
-    ride: _Ride,
-    sent: tuple[FlowSpec, ...],
-    entry: str | None,
-    repetition: int,
-    record: dict[str, Any],
-    nodes: tuple[dict[str, Any], ...],
-    processor: Mapping[str, Any] | None,
-) -> RunSpec:
-    about = experiment.about
-    key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
+def _limit_s(about: ExperimentSection, sent: tuple[FlowSpec, ...], ride: _Ride) -> float:
+    """When a run ends at the latest, whatever a repetition draws."""
     latest_s = max(flows.latest_s(flow) for flow in sent)
     limit_s = about.limit or max(
         flows.latest_s(flow) + workloads.longest_s(flow, ride.round_trip_s) for flow in sent
@@ -319,7 +309,24 @@ def _run(
             f"[experiment] limit: {limit_s:g} s are over before a flow starts, at {latest_s:g} s; give a "
             "longer limit or an earlier start."
         )
-    drawn = ride.repeated(point.condition, about, repetition, limit_s)
+    return limit_s
+
+
+def _run(
+    experiment: Experiment,
+    *,
+    point: Point,
+    ride: _Ride,
+    sent: tuple[FlowSpec, ...],
+    entry: str | None,
+    limit_s: float,
+    repetition: int,
+    record: dict[str, Any],
+    nodes: tuple[dict[str, Any], ...],
+    processor: Mapping[str, Any] | None,
+) -> RunSpec:
+    key = entry or "+".join(dict.fromkeys(flow.protocol for flow in sent))
+    drawn = ride.repeated(point.condition, experiment.about, repetition, limit_s)
     sent = flows.begun(sent, drawn.link_seed)
     sent, threat = threats.threatened(experiment.threats, drawn.ride.link, sent, nodes, drawn.link_seed)
     factors: dict[str, Factor] = {"protocol": key}

@@ -14,7 +14,7 @@ from gauntlet import campaign
 from gauntlet.benches import idle, keeping
 from gauntlet.benches.keeping import Kept
 from gauntlet.campaign import Event, Outcome
-from gauntlet.errors import UserError
+from gauntlet.errors import GauntletError, RunError, UserError
 from gauntlet.executor.address import Cluster
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import Experiment as ExperimentFile
@@ -132,7 +132,7 @@ def ready(todo: Sequence[BenchTask], out: Path) -> tuple[list[BenchTask], list[s
                 task.part.bench.ready()
             can.append(task)
         except UserError as error:
-            reasons.append(f"{task.part.name} is not measured: {error}")
+            reasons.append(_not_measured(task, error))
     return can, reasons
 
 
@@ -161,13 +161,16 @@ def measure(
     command: Sequence[str],
     tell: Callable[[str, str], None],
     busy: Callable[[], str] = idle.busy,
-) -> None:
+) -> list[str]:
     """Measure what is missing, one bench after the other and nothing beside it; `tell` takes a bench's name
-    and what is being done, `busy` says what else the machine does.
+    and what is being done, `busy` says what else the machine does. Why benches of a first look could not be
+    measured, a sentence each: the others tell something all the same.
 
     Raises UserError where something else runs beside a full measurement that has to be alone (of a first look
-    it is only told), and what `gauntlet.benches.keeping.measured` does; what is finished stays.
+    it is only told), and what `gauntlet.benches.keeping.measured` does, of a first look RunError only where
+    there is no other bench; what is finished stays.
     """
+    failed = []
     for task in todo:
         if task.part.bench.alone and task.kept(out) is None and (words := busy()):
             if not task.quick:
@@ -176,14 +179,24 @@ def measure(
                     "end that and type the same command again; what is finished is kept."
                 )
             tell(task.part.name, f"{words}, so runs may be invalid.")
-        keeping.measured(
-            task.part.bench,
-            task.folder(out),
-            quick=task.quick,
-            seed=task.seed,
-            command=command,
-            tell=partial(tell, task.part.name),
-        )
+        try:
+            keeping.measured(
+                task.part.bench,
+                task.folder(out),
+                quick=task.quick,
+                seed=task.seed,
+                command=command,
+                tell=partial(tell, task.part.name),
+            )
+        except RunError as error:
+            if not task.quick or len(todo) == 1:
+                raise
+            failed.append(_not_measured(task, error))
+    return failed
+
+
+def _not_measured(task: BenchTask, error: GauntletError) -> str:
+    return f"{task.part.name} is not measured: {error}"
 
 
 def tasks(

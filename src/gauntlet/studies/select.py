@@ -8,7 +8,7 @@ nothing, and where no number can be, nothing is averaged over the others.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -23,8 +23,6 @@ from gauntlet.metrics.quantity import DISTRIBUTIONS, of_distribution, seen
 from gauntlet.metrics.quantity import Quantity as Quantity  # noqa: PLC0414 (plugins have it from here)
 from gauntlet.metrics.registry import registry
 from gauntlet.metrics.selected import LeftOut, Selected
-from gauntlet.metrics.steps import Floats
-from gauntlet.results.by_flow import by_flow
 from gauntlet.studies.summary import Summary
 
 Selection = Mapping[str, Any]
@@ -94,16 +92,15 @@ def by_repetition(
     flows: dict[int, dict[tuple[Any, ...], list[Observation]]] = {}
     lacking: set[tuple[int, tuple[Any, ...]]] = set()
     conditions_of: set[tuple[Any, ...]] = set()
-    trusted: list[Mapping[str, Any]] = []
     of_flows: list[Observation] = []
-    for row, value in zip(found.to_pylist(), _values(summary, experiment, found, quantity), strict=True):
+    told = _told(found, (*varied, *_OF_A_FLOW, quantity.kpi))
+    for row, value in zip(told, _values(summary, experiment, found, quantity), strict=True):
         repetition, condition = int(row["repetition"]), tuple(row[name] for name in varied)
         conditions_of.add(condition)
         if not row["trusted"]:
             failed = row["outcome"] == "failed"
             left_out += LeftOut(failed=int(failed), untrusted=int(not failed))
             continue
-        trusted.append(row)
         said = seen(
             quantity,
             known,
@@ -135,29 +132,46 @@ def by_repetition(
         elif len(conditions) == len(conditions_of):
             each = [OVER_FLOWS[over_flows](restricted(of, limit).tolist()) for of in conditions.values()]
             values[repetition] = sum(each) / len(each)
-    deterministic = len(values) > 1 and all_the_same(trusted, varied)
+    deterministic = len(values) > 1 and all_the_same(_a_few(found.filter(found.column("trusted"))), varied)
     return Selected(values, left_out, deterministic, never, of_flows)
 
 
 def all_the_same(rows: Iterable[Mapping[str, Any]], varied: Sequence[str]) -> bool:
     """Whether every repetition of these flows is the same one: all numbers of each flow under each condition
     (`varied`) are equal in all repetitions, and something arrived. Then nothing was drawn that reached them.
+    The first two that differ end it.
     """
-    of_flow: dict[tuple[Any, ...], dict[tuple[tuple[str, Any], ...], int]] = {}
+    of_flow: dict[tuple[Any, ...], tuple[dict[str, Any], int]] = {}
     for row in rows:
         if not row.get("received_messages"):
             return False
         key = (row["flow"], row["protocol"], *(row[name] for name in varied))
-        told = tuple(sorted((name, value) for name, value in row.items() if name not in _OF_THE_RUN))
-        alike = of_flow.setdefault(key, {})
-        alike[told] = alike.get(told, 0) + 1
-    return bool(of_flow) and all(
-        len(alike) == 1 and next(iter(alike.values())) > 1 for alike in of_flow.values()
-    )
+        told = {name: value for name, value in row.items() if name not in _OF_THE_RUN}
+        first, count = of_flow.get(key, (told, 0))
+        if told != first:
+            return False
+        of_flow[key] = first, count + 1
+    return bool(of_flow) and all(count > 1 for _, count in of_flow.values())
 
 
 _OF_THE_RUN = ("run", "repetition", "trusted")
 """Columns that differ between repetitions whatever happened in them."""
+_OF_A_FLOW = ("repetition", "trusted", "outcome", "completed", "app", "download_time_s", "given_s")
+"""Columns that say what became of a flow (`completed`), where a table has them."""
+_AT_ONCE = 64
+"""So many rows become dictionaries at a time: most often the first two say that repetitions differ."""
+
+
+def _told(flows: pa.Table, names: Iterable[str]) -> list[dict[str, Any]]:
+    """These columns, where the table has them, by row."""
+    rows: list[dict[str, Any]] = flows.select([it for it in flows.column_names if it in {*names}]).to_pylist()
+    return rows
+
+
+def _a_few(flows: pa.Table) -> Iterator[Mapping[str, Any]]:
+    """The rows, a few made at a time."""
+    for batch in flows.to_batches(max_chunksize=_AT_ONCE):
+        yield from batch.to_pylist()
 
 
 OVER_FLOWS: dict[str, Callable[[Sequence[float]], float]] = {
@@ -173,7 +187,7 @@ def _values(summary: Summary, experiment: str, flows: pa.Table, quantity: Quanti
     """The quantity of each of these flows; None where there is none."""
     if quantity.kpi in DISTRIBUTIONS:
         table, column, _ = DISTRIBUTIONS[quantity.kpi]
-        kept = quantiles(summary, experiment, table, column)
+        kept = summary.quantiles(experiment, table, column)
         keys = zip(flows.column("run").to_pylist(), flows.column("flow").to_pylist(), strict=True)
         return [of_distribution(quantity, *kept[key]) if key in kept else None for key in keys]
     if quantity.kpi not in flows.column_names:
@@ -183,22 +197,6 @@ def _values(summary: Summary, experiment: str, flows: pa.Table, quantity: Quanti
         return values
     low, high = quantity.between
     return [None if value is None else float(low <= value <= high) for value in values]
-
-
-def quantiles(
-    summary: Summary, experiment: str, table: str, column: str
-) -> dict[tuple[str, int], tuple[Floats, Floats]]:
-    """By (run, flow): the levels and the kept quantiles of a column of `delays` or `windows`.
-
-    Raises NotMeasured when the experiment has no such column.
-    """
-    kept = summary.delays(experiment) if table == "delays" else summary.windows(experiment)
-    if column not in kept.column_names:
-        raise NotMeasured(f"The flows of {experiment} have no {column}.")
-    return {
-        key: (part["level"], part[column].astype(float))
-        for key, part in by_flow(kept, ("level", column)).items()
-    }
 
 
 def same(wanted: Any, have: Any) -> bool:

@@ -27,7 +27,7 @@ from gauntlet.studies.advised import advised
 from gauntlet.studies.factors import factor_words, summary_factor
 from gauntlet.studies.joined import JOINED, joined
 from gauntlet.studies.model import Study
-from gauntlet.studies.select import Selection, by_repetition, quantiles, rows
+from gauntlet.studies.select import Selection, by_repetition, rows
 from gauntlet.studies.summary import Summary
 
 POINTS = 64
@@ -283,7 +283,7 @@ def _cdf(summary: Summary, experiment: str, kpi: Kpi, chosen: Selection) -> Cdf 
         failed = sum(row.get(kpi.name) is None and row["outcome"] != "ok" for row in trusted)
         return ecdf([np.array([value]) for value in known], points=POINTS, nothing=failed)
     table, column, _ = DISTRIBUTIONS[kpi.name]
-    kept = quantiles(summary, experiment, table, column)
+    kept = summary.quantiles(experiment, table, column)
     repetitions: dict[int, list[tuple[str, int]]] = {}
     for row in trusted:
         if (row["run"], row["flow"]) in kept and not np.isnan(kept[row["run"], row["flow"]][1]).any():

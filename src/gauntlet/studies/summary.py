@@ -25,8 +25,11 @@ import pyarrow as pa
 
 from gauntlet.errors import NotMeasured, RunError, UserError
 from gauntlet.metrics.flow_rows import completed
+from gauntlet.metrics.steps import Floats
 from gauntlet.report.factors import readable
+from gauntlet.report.once import found_once
 from gauntlet.results import parquet
+from gauntlet.results.by_flow import by_flow
 from gauntlet.results.files import failures_named, json_bytes, read_json
 
 MANIFEST = "manifest.json"
@@ -143,6 +146,22 @@ class Summary:
         `capacity_bps`.
         """
         return self._table(experiment, "windows")
+
+    @found_once
+    def quantiles(
+        self, experiment: str, table: str, column: str
+    ) -> dict[tuple[str, int], tuple[Floats, Floats]]:
+        """By (run, flow): the levels and the kept quantiles of a column of `delays` or `windows`.
+
+        Raises NotMeasured when the experiment has no such column.
+        """
+        kept = self.delays(experiment) if table == "delays" else self.windows(experiment)
+        if column not in kept.column_names:
+            raise NotMeasured(f"The flows of {experiment} have no {column}.")
+        return {
+            key: (part["level"], part[column].astype(float))
+            for key, part in by_flow(kept, ("level", column)).items()
+        }
 
     def series(self, experiment: str) -> pa.Table:
         """Messages of the example runs: `run`, `flow`, `protocol`, `seq`, `sent_s`, `received_s` (null:

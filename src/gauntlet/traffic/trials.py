@@ -20,7 +20,7 @@ PRESENT = tuple(f"correct_if_{name.replace('-', '_')}" for name in KINDS[:OTHER]
 """P(correct | packets of the kind are present), by kind."""
 
 NUMBERS = (
-    "micro_f1", "micro_f1_low", "micro_f1_high",
+    "micro_f1", "micro_f1_low", "micro_f1_high", "learnt_micro_f1",
     "macro_f1", "macro_f1_low", "macro_f1_high", "macro_f1_site_low", "macro_f1_site_high",
     *PRESENT,
     "found", "mistaken", "alarms", "precision_20",
@@ -73,11 +73,12 @@ def told(trial: Trial, seen: Seen, seed: int) -> dict[str, Any]:
     classes = _classes(tried.site, monitored, trial.world)
     count = len(monitored) + (trial.world == "open")
     learnt, tried, classes, folds, redundant = _units(trial, learnt, tried, classes, seed)
-    said = named(attack, learnt, tried, classes, count=count, folds=folds, seed=seed)
+    said, known = named(attack, learnt, tried, classes, count=count, folds=folds, seed=seed)
     matrix = scores.confusion(classes, said, count)
     correct: Flags = said == classes
     found: dict[str, Any] = dict.fromkeys(NUMBERS)
     found["micro_f1"], found["macro_f1"] = float(scores.micro_f1(matrix)), float(scores.macro_f1(matrix))
+    found["learnt_micro_f1"] = known
     for name, score in (("micro_f1", scores.micro_f1), ("macro_f1", scores.macro_f1)):
         ends = intervals.by_cluster(score, classes, said, tried.session, classes=count, seed=seed)
         found[f"{name}_low"], found[f"{name}_high"] = ends
@@ -105,17 +106,22 @@ def named(
     count: int,
     folds: Ints,
     seed: int,
-) -> Ints:
-    """The class that the attack says of each tried unit, never having learnt from its fold.
+) -> tuple[Ints, float | None]:
+    """The class that the attack says of each tried unit, never having learnt from its fold; and of an attack
+    that is asked again the share that it names rightly of what it learnt from, the mean over folds.
 
     `learnt` and `tried` are the same units, loaded in two ways or in one.
     """
     said = np.empty(len(tried), np.int64)
+    known: list[float] = []
     for fold in np.unique(folds):
         own = folds == fold
-        classifier = attack.learn(learnt.take(~own), classes[~own], count, seed + int(fold))
+        lesson, answers = learnt.take(~own), classes[~own]
+        classifier = attack.learn(lesson, answers, count, seed + int(fold))
         said[own] = classifier(tried.take(own)).argmax(axis=1)
-    return said
+        if attack.asked_again:
+            known.append(float((classifier(lesson).argmax(axis=1) == answers).mean()))
+    return said, float(np.mean(known)) if known else None
 
 
 def _visits(trial: Trial, seen: Seen) -> tuple[Sequences, Sequences]:

@@ -1,14 +1,15 @@
 //! Handshakes at a rate.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use attackers::quic_wire::packet::{self, Kind};
 use attackers::quic_wire::varint::Reader;
 use attackers::quic_wire::{ConnectionId, frame, initial};
 use rustls::Side;
 
-use crate::attack;
 use crate::peers::{self, Over};
+use crate::{attack, in_time};
 
 /// 20 starts.
 const STARTS: &str = "--rate 100 --seconds 0.2";
@@ -106,14 +107,28 @@ async fn nobody_there_is_refused() {
     }
 }
 
-/// A server that takes connections and says nothing: each start ends at its time-out, and none is left out.
+/// A server that takes connections and says nothing: each start ends at its time-out, and none is left out. One that
+/// waited for the end of another would come after that one's time-out.
 #[tokio::test]
 async fn starts_do_not_wait_for_answers() {
+    const TIMEOUT: Duration = Duration::from_secs(2);
     let silent = std::net::TcpListener::bind(peers::ANY).unwrap();
-    let log =
-        attack("flood", silent.local_addr().unwrap(), &format!("--protocol h1 {STARTS} --timeout-ms 300"))
-            .await;
+    let address = silent.local_addr().unwrap();
+    // Of a thread of its own, which nothing keeps from looking at the clock.
+    let taken = std::thread::spawn(move || {
+        let accepted = (0..20).map(|_| (silent.accept().unwrap(), Instant::now()));
+        accepted.collect::<Vec<_>>()
+    });
+    let began = Instant::now();
+    let options = format!("--protocol h1 {STARTS} --timeout-ms {}", TIMEOUT.as_millis());
+    let log = attack("flood", address, &options).await;
     assert_eq!((log.count("sent"), log.ended("timeout")), (20, 20), "{}", log.done);
+    in_time(&log);
+    let came: Vec<Instant> = taken.join().unwrap().into_iter().map(|(_, at)| at).collect();
+    // One is due each 10 ms.
+    let due = |number: u32| Duration::from_millis(10) * number;
+    assert!(came.iter().zip(0..).all(|(at, number)| *at >= began + due(number)), "{came:?} from {began:?}");
+    assert!(came[19] < came[0] + TIMEOUT, "{came:?}");
 }
 
 #[tokio::test]

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 
 /// Ways to a socket, and from one to somebody whom the gate has not let through.
-const SOCKETS: [&str; 12] = [
+const SOCKETS: [&str; 15] = [
     ".connect(",
     "send_to(",
+    "sendto(",
+    "sendmsg",
+    "sendmmsg",
     "libc::socket",
     "from_raw_fd",
     "Socket::new",

@@ -19,13 +19,15 @@ use crate::peers::ANY;
 /// Says to a test that it is inside, so that none of them touches the machine's own network.
 const INSIDE: &str = "GAUNTLET_TEST_INSIDE";
 
-/// Runs a test of this file as root of a user and network namespace of its own; where the machine lets nobody have one,
-/// nothing is tested.
+/// Runs a test of this file as root of a user and network namespace of its own. Where the machine lets nobody have one,
+/// nothing is tested, and that is said even where the output of tests that pass is not shown.
 fn in_a_namespace(test: &str) {
     let own = ["--user", "--map-root-user", "--net"];
     let may = Command::new("unshare").args(own).arg("true").output().expect("unshare (util-linux)");
     if !may.status.success() {
-        eprintln!("no namespace here: {}", String::from_utf8_lossy(&may.stderr));
+        let why = String::from_utf8_lossy(&may.stderr);
+        writeln!(std::io::stderr(), "SKIPPED syn_flood::{test}: no namespace here: {}", why.trim_end())
+            .expect("standard error is open");
         return;
     }
     let run = Command::new("unshare")

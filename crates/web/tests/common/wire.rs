@@ -22,9 +22,19 @@ pub fn h3_frame(kind: u8, octets: u32) -> Vec<u8> {
 
 /// The field section of a GET for `path` with a field of so many octets, by RFC 9204 without a dynamic table.
 pub fn h3_get(path: &str, field_octets: usize) -> Vec<u8> {
+    h3_head(17, path, field_octets)
+}
+
+/// The field section of a POST for `path`.
+pub fn h3_post(path: &str) -> Vec<u8> {
+    h3_head(20, path, 0)
+}
+
+/// A field section with the method that is there in the static table (RFC 9204, appendix A).
+fn h3_head(method: u8, path: &str, field_octets: usize) -> Vec<u8> {
     let mut fields = vec![0, 0];
-    // Of the static table: GET, https; with a name of it: the path and the authority.
-    fields.extend([0xc0 | 17, 0xc0 | 23]);
+    // Of the static table: the method, https; with a name of it: the path and the authority.
+    fields.extend([0xc0 | method, 0xc0 | 23]);
     literal(&mut fields, 0x50 | 1, path.as_bytes());
     literal(&mut fields, 0x50, SERVER_NAME.as_bytes());
     if field_octets > 0 {

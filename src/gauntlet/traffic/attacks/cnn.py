@@ -30,6 +30,8 @@ _FEWEST = 64
 _BATCH = 32
 EPOCHS = 100
 """Of as many batches as hold the visits. The paper has 30, in batches of 128, of 76,000 visits."""
+STEPS = 3000
+"""Batches at most: of the windows of some hundred visits these are some 15 epochs."""
 _RATE, _DECAY_MEAN, _DECAY_MOST = 0.002, 0.9, 0.999
 """Of Adamax (Kingma and Ba, 2015, section 7.1)."""
 _EPSILON = 1e-3
@@ -65,7 +67,7 @@ def _learn(visits: Sequences, classes: Ints, count: int, seed: int) -> Classifie
     zeros = jax.tree.map(lambda it: it * 0, parameters)
     state = (parameters, zeros, zeros)
     dice = np.random.default_rng(seed)
-    for number in range(EPOCHS * -(-len(inputs) // _BATCH)):
+    for number in range(min(STEPS, EPOCHS * -(-len(inputs) // _BATCH))):
         drawn = dice.integers(len(inputs), size=_BATCH)
         batch = (inputs[drawn], wanted[drawn])
         state = step(state, batch, jax.random.fold_in(key, number + 1), number + 1)
@@ -183,4 +185,10 @@ def _step(jax: Any, state: Any, batch: Any, key: Any, number: Any) -> Any:
     return moved, means, most
 
 
-CNN = Attack("cnn", "convolutional network of Deep Fingerprinting's shape", _learn, {"jax": "jax"})
+CNN = Attack(
+    "cnn",
+    "convolutional network of Deep Fingerprinting's shape",
+    _learn,
+    {"jax": "jax"},
+    asked_again=True,
+)

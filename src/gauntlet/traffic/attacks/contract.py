@@ -25,6 +25,8 @@ class Attack:
     """Modules that it needs beyond what Gauntlet has, with their names on PyPI: those of the extra
     `traffic`.
     """
+    asked_again: bool = False
+    """Whether it is asked for what it learnt from, too: a network may know that and little else."""
 
     def check(self) -> None:
         """Raise UserError when what it needs is not installed, with the command that installs it."""
