@@ -13,7 +13,6 @@ mod syn_flood;
 use std::net::SocketAddr;
 
 use attackers::attacks::Kind;
-use attackers::tally::LATEST;
 use clap::Parser;
 use serde_json::Value;
 
@@ -43,11 +42,10 @@ impl Log {
 
 /// Runs an attacker as from the command line, in this process, and minds what it says of itself.
 ///
-/// That it was late or busy may be the doing of servers and tests that share this process. Who rests on times asks
-/// [`in_time`] besides.
+/// That it was late or busy may be the doing of servers and tests that share this process.
 ///
 /// # Panics
-/// If it lacked ports, descriptors or memory, or made fewer starts than were due: then the log tells of this machine.
+/// If it lacked ports, descriptors or memory: then the log tells of this machine.
 async fn attack(kind: &str, target: SocketAddr, options: &str) -> Log {
     let target = target.to_string();
     let mut words = vec!["gauntlet-attacker", kind, "--target", target.as_str()];
@@ -63,12 +61,7 @@ async fn attack(kind: &str, target: SocketAddr, options: &str) -> Log {
     let done = lines.pop().unwrap()["done"].take();
     let why = done["why"].as_str().unwrap();
     assert_eq!(done["saturated"], !why.is_empty(), "{done}");
-    assert!(why.is_empty() || why.contains(" ms late (") || why.contains(" % of a core"), "{why}");
+    let busy = [" ms late (", " % of a core", " starts were made in time"];
+    assert!(why.is_empty() || busy.iter().any(|words| why.contains(words)), "{why}");
     Log { seconds: lines.into_iter().map(|mut line| line["second"].take()).collect(), done }
-}
-
-/// That the attacker was not its own bottleneck: starts were made when they were due.
-fn in_time(log: &Log) {
-    assert_eq!((&log.done["saturated"], &log.done["why"]), (&false.into(), &"".into()), "{}", log.done);
-    assert!(log.count("late_max_ns") <= LATEST.as_nanos() as u64, "{}", log.done);
 }
