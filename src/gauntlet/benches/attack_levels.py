@@ -23,7 +23,7 @@ from gauntlet.attack.gates import OF_A_CORE, reasons
 from gauntlet.attack.kinds import FLOOD, H2, KINDS
 from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.registry import SERVERS
-from gauntlet.benches.attack_common import Condition, play, there
+from gauntlet.benches.attack_common import AGAIN, Condition, play, there
 from gauntlet.benches.contract import Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.errors import RunError
@@ -34,7 +34,7 @@ FULL_SHARE = 0.9
 """A server that completes less than this of what is offered is full."""
 _AGAIN = 2
 """Later repetitions begin so many steps below the rate that filled the server in the first one."""
-_TRIES = 3
+_TRIES = 1 + AGAIN
 """How often a rate is played at most: one that something else on the machine disturbed is played again."""
 _AHEAD_S = 2.0
 """A flood is so long there before it counts: queues are then as full as they get at its rate, or nearly."""

@@ -164,7 +164,8 @@ _AT_ONCE = 64
 
 def _told(flows: pa.Table, names: Iterable[str]) -> list[dict[str, Any]]:
     """These columns, where the table has them, by row."""
-    rows: list[dict[str, Any]] = flows.select([it for it in flows.column_names if it in {*names}]).to_pylist()
+    wanted = {*names}
+    rows: list[dict[str, Any]] = flows.select([it for it in flows.column_names if it in wanted]).to_pylist()
     return rows
 
 
