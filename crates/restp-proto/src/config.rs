@@ -9,6 +9,7 @@ use crate::wire::{IP_PROTOCOL, PseudoHeader};
 
 /// What carries ResTP packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 // R-ENCAP-1, R-ENCAP-2
 pub enum Encapsulation {
     /// UDP payloads (answer K2).

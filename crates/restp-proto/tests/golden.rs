@@ -90,7 +90,13 @@ fn describe(decoded: &Decoded<'_>) -> Value {
         "header": {
             "version": match header.version { Version::Clear => 0, Version::Protected => 1 },
             "flags": names::<Flags>(&header.flags),
-            "order": match header.order { Order::None => "none", Order::Partial => "PAR", Order::Full => "FUL", Order::Streams => "streams" },
+            "order": match header.order {
+                Order::None => "none",
+                Order::Partial => "PAR",
+                Order::Full => "FUL",
+                Order::Streams => "streams",
+                other => panic!("an order that no vector has: {other:?}"),
+            },
             "flow": names::<Flow>(&header.flow),
             "error": names::<ErrorBits>(&header.error),
             "path_mode": match header.path_mode {

@@ -78,6 +78,7 @@ pub enum Version {
 
 /// The Ord field: ordering service in operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Order {
     /// Unordered delivery.
     #[default]

@@ -24,7 +24,7 @@ pub(crate) enum Socket {
 
 impl Socket {
     /// # Errors
-    /// [`Error::NoRawIp`] without the capability, else [`Error::Io`].
+    /// [`Error::NoRawIp`] without the capability, else [`Error::Io`]; so is an encapsulation that is not known here.
     pub fn bind(
         encapsulation: Encapsulation,
         address: SocketAddr,
@@ -33,6 +33,10 @@ impl Socket {
         match encapsulation {
             Encapsulation::Udp => udp::UdpSocket::bind(address, options).map(Self::Udp),
             Encapsulation::RawIp => raw::RawSocket::bind(address).map(Self::Raw),
+            other => {
+                let what = format!("this version of restp opens no sockets for {other:?}; take UDP or raw IP");
+                Err(Error::io(what)(io::ErrorKind::Unsupported.into()))
+            }
         }
     }
 

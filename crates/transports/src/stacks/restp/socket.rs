@@ -34,6 +34,7 @@ impl Outer {
         let (kind, protocol) = match encapsulation {
             Encapsulation::Udp => (Type::DGRAM, Protocol::UDP),
             Encapsulation::RawIp => (Type::RAW, Protocol::from(i32::from(IP_PROTOCOL))),
+            other => return Err(Failure::new(format!("there is no socket for ResTP over {other:?}"))),
         };
         let local = outer_address(encapsulation, at);
         let socket = socket::open("restp", kind, Some(protocol), local)?;
@@ -115,10 +116,7 @@ impl Outer {
 
 /// An address as the protocol writes it: over raw IP there is no port outside.
 pub(super) fn outer_address(encapsulation: Encapsulation, address: SocketAddr) -> SocketAddr {
-    match encapsulation {
-        Encapsulation::Udp => address,
-        Encapsulation::RawIp => SocketAddr::new(address.ip(), 0),
-    }
+    if encapsulation == Encapsulation::RawIp { SocketAddr::new(address.ip(), 0) } else { address }
 }
 
 /// The destination port in the base header of a ResTP packet: bytes 10 and 11.
