@@ -90,6 +90,7 @@ field("uint16", "snack.size", "Hole 1 size", base.DEC)
 field("bytes", "snack.vector", "Bit vector")
 field("uint32", "snack.missing", "Missing", base.DEC)
 field("bytes", "payload", "Payload")
+field("bool", "stub", "Stub: stands for data that another path has brought")
 field("uint16", "part.offset", "Part: offset", base.DEC)
 field("uint16", "part.length", "Part: length of the whole", base.DEC)
 field("uint32", "code", "Number of the application", base.DEC)
@@ -384,6 +385,11 @@ local function read_dss(packet, tree, reader, beside_cookie)
   tree:add(fields["dss.flags"], first(0, 1))
   tree:add(fields["dss.data_fin"], first(0, 1), f.fin)
   tree:add(fields["dss.length"], first(2, 2))
+  -- R-MP-15
+  if length > 0 and not f.fin and packet.payload_bytes == 0 then
+    packet.stub = true
+    tree:add(fields.stub, first(2, 2), true):set_generated()
+  end
   if f.acked then tree:add(fields["dss.data_ack"], reader:take(4, "data sequence signal")) end
   if f.mapped then
     tree:add(fields["dss.data_sequence"], reader:take(4, "data sequence signal"))
@@ -624,7 +630,7 @@ local function summary(packet)
   local text = ports .. " [" .. table.concat(names, ", ") .. "]"
   if packet.sequence then text = text .. " Seq=" .. packet.sequence end
   if packet.flags.ACK then text = text .. " Ack=" .. packet.acknowledgement end
-  return text .. " Len=" .. packet.payload_bytes
+  return text .. " Len=" .. packet.payload_bytes .. (packet.stub and " Stub" or "")
 end
 
 local function run(tvb, pinfo, root, protocol)

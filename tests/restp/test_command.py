@@ -30,6 +30,17 @@ def test_sack_and_protection_in_one_line(capsys: Capture) -> None:
     assert sealed.endswith("payload 12 and tag")
 
 
+def test_copies_and_stubs_have_their_names(capsys: Capture) -> None:
+    main([VECTORS["mp_copy"].hex()])
+    main([VECTORS["mp_stub"].hex()])
+    main(["--json", VECTORS["mp_stub"].hex()])
+    copy, stub, shown = capsys.readouterr().out.splitlines()
+    assert " ARQ MP MPM COPIES, " in copy
+    assert copy.endswith(", payload 12")
+    assert stub.endswith(", stub, payload 0")
+    assert json.loads(shown)["header"]["sched"] == ["COPIES"]
+
+
 def test_json_has_the_parts_of_chapter_20(capsys: Capture) -> None:
     assert main(["--json", VECTORS["f4_snack_after_17"].hex()]) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -6,7 +6,7 @@ import pytest
 
 from restp_decoder import DecodeError, Packet, PayloadCheck, Reason, decode, encode
 from restp_decoder.extensions import Arq, Cookie, Fec, Protection, Sack, Seq, Snack, Window
-from restp_decoder.header import Error, Flags, Flow, Order, PathMessage, Paths
+from restp_decoder.header import Error, Flags, Flow, Order, PathMessage, Paths, Sched
 from restp_decoder.paths import Dss, JoinAck, JoinSyn, JoinSynAck, Mapping, MpCapable, Priority, Role
 from tests.restp.document import CAPTIONS, DROPS, PSEUDO_HEADERS, REASONS, ROW_WORDS, VECTORS
 
@@ -145,6 +145,19 @@ def test_data_sequence_signals() -> None:
     assert checked.payload_check is PayloadCheck.GOOD
     assert read("mp_unreliable").numbers == Seq(3)
     assert read("mp_unreliable").header.paths == Paths.MP | Paths.MPM
+
+
+def test_a_copy_and_the_stubs_that_repeat_it() -> None:
+    copy, stub, encoded = (read(name) for name in ("mp_copy", "mp_stub", "mp_stub_harq"))
+    assert {packet.header.sched for packet in (copy, stub, encoded)} == {Sched.COPIES}
+    mapped = Dss(length=1, data_ack=7000, mapping=Mapping(dsn=6000, ssn=77))
+    assert {(packet.dss, packet.numbers) for packet in (copy, stub, encoded)} == {(mapped, Arq(77, 31))}
+    assert copy.payload == read("mp_data").payload
+    assert stub.payload == encoded.payload == b""
+    assert encoded.fec == Fec(1, 0)
+    assert stub.fec is None
+    stubs = {name for name in GOOD if read(name).is_stub}
+    assert stubs == {"mp_stub", "mp_stub_harq"}
 
 
 def test_the_example_of_chapter_9() -> None:

@@ -26,7 +26,7 @@ DAMAGED = [line.split() for line in (FOLDER / "damaged.txt").read_text().splitli
 # Spellings of the vector files (chapter 20) for the bits of this decoder.
 ORDERS = {Order(0): "none", Order.PAR: "PAR", Order.FUL: "FUL", Order.PAR | Order.FUL: "streams"}
 PATH_MODES = {Paths(0): "single", Paths.MP: "standby", Paths.MP | Paths.MPM: "spreading"}
-SCHEDULERS = {Sched(0): "none", Sched.RRS: "RRS", Sched.FRS: "FRS", Sched.RRS | Sched.FRS: "both"}
+SCHEDULERS = {Sched(0): "none", Sched.RRS: "RRS", Sched.FRS: "FRS", Sched.COPIES: "copies"}
 
 
 def octets(name: str) -> bytes:

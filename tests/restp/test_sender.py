@@ -70,6 +70,8 @@ ACK, SYN, ENCODED, DATA = (
         (replace(DATA, dss=replace(vector("mp_data_fin").dss or Dss(), length=1)), "R-DSS-2"),
         (replace(vector("mp_data_fin"), dss=DATA.dss and replace(DATA.dss, data_fin=True)), "R-DSS-2"),
         (replace(DATA, numbers=Arq(551, 950)), "R-DSS-2"),
+        (replace(vector("mp_stub"), numbers=Arq(78, 31)), "R-DSS-2"),
+        (replace(vector("mp_stub"), dss=DATA.dss and replace(DATA.dss, checked=True)), "R-MP-15"),
         (replace(ACK, report=Sack(((15, 14),))), "R-SACK-1"),
         (replace(ACK, report=Snack(0, 4, (0xD0000000, 0))), "R-SNACK-2"),
         (replace(ACK, report=Snack(0, 4, (0xFF000000,))), "R-SNACK-2"),

@@ -12,7 +12,9 @@ Fields = dict[str, Any]
 
 
 def names(bits: IntFlag) -> list[str]:
-    """Names of the bits that are set, most significant first."""
+    """Names of the bits that are set, most significant first; one name for bits that have one together."""
+    if bits.name in type(bits).__members__:
+        return [str(bits.name)]
     return [str(bit.name) for bit in sorted(type(bits), reverse=True) if bit in bits]
 
 
@@ -140,6 +142,7 @@ def one_line(packet: Packet) -> str:
     if header.paths:
         parts.append(f"k {header.k}")
     parts += [_phrase(name, value) for name, value in _extensions(packet).items() if name != "crc"]
+    parts += ["stub"] if packet.is_stub else []
     parts.append(f"payload {len(packet.payload)}" + (" and tag" if packet.tag else ""))
     if packet.payload_check is not PayloadCheck.ABSENT:
         parts[-1] += f" {packet.payload_check}"

@@ -64,10 +64,11 @@ class Paths(IntFlag):
 
 
 class Sched(IntFlag):
-    """Field Sched (chapter 18)."""
+    """Field Sched (chapter 18); both bits together are copies (R-MP-14)."""
 
     RRS = 0b10
     FRS = 0b01
+    COPIES = 0b11
 
 
 class PathMessage(IntEnum):

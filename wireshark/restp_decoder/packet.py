@@ -85,6 +85,12 @@ class Packet:
         return BASE_WORDS + others + crc
 
     @property
+    def is_stub(self) -> bool:
+        """Whether it stands for data without bringing them: a mapping with a length, no payload (R-MP-15)."""
+        dss = self.dss
+        return dss is not None and dss.length > 0 and not dss.data_fin and not self.payload
+
+    @property
     def missing(self) -> tuple[int, ...]:
         """Numbers that a NACK or SNACK reports as missing (R-SNACK-3)."""
         if isinstance(self.report, Snack) and isinstance(self.numbers, Arq):

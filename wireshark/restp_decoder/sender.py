@@ -146,7 +146,8 @@ def _dss_faults(packet: Packet) -> Iterator[tuple[bool, str]]:
         dss.data_fin and not packet.payload and dss.length != 0,
         "The length of a DATA_FIN without payload is 0 (R-DSS-2).",
     )
-    if carries_data and not encoded:
+    yield packet.is_stub and dss.checked, "A stub has no payload that C would check (R-MP-15)."
+    if (carries_data and not encoded) or packet.is_stub:
         yield dss.mapping is None, "A DSS on data has M (R-DSS-3)."
         yield dss.length != 1, "A DSS on data has length 1 (R-DSS-2)."
         if dss.mapping is not None and packet.numbers is not None:

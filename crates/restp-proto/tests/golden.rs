@@ -108,7 +108,7 @@ fn describe(decoded: &Decoded<'_>) -> Value {
                 Scheduler::Unset => "none",
                 Scheduler::RoundRobin => "RRS",
                 Scheduler::LowestRtt => "FRS",
-                Scheduler::Both => "both",
+                Scheduler::Both => "copies",
             },
             "cong": header.cong.value(),
             "k": header.k,

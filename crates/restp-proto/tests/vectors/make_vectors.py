@@ -24,7 +24,7 @@ FLOW = {"CKI": 32, "CON": 16, "OPT": 8, "CXF": 4}
 ERROR = {"ENC": 128, "ARQ": 64, "CRC": 32, "FEC": 16, "NAK": 8, "SAK": 4, "DEL": 2}
 ORDER = {"none": 0, "FUL": 1, "PAR": 2, "streams": 3}
 PATH_MODE = {"single": 0, "standby": 2, "spreading": 3}
-SCHEDULER = {"none": 0, "FRS": 1, "RRS": 2}
+SCHEDULER = {"none": 0, "FRS": 1, "RRS": 2, "copies": 3}
 MP_FLAGS = {"A": 128, "C": 32, "D": 16, "E": 8, "F": 4, "G": 2, "H": 1}
 
 Json = dict[str, Any]
