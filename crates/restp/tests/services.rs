@@ -3,6 +3,7 @@
 mod common;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use common::{HANGS, PORT, pair, transfer};
 use restp::profile::{Paths, Protection, Scheduler};
@@ -82,6 +83,9 @@ async fn key_pairs_protect_a_stream_in_both_patterns() {
     with_key_pairs(xx).await.unwrap();
 }
 
+/// Within this time an attempt ends where the network or the peer tells that nothing will come of it.
+const TOLD: Duration = Duration::from_secs(3);
+
 // R-PROT-10
 #[tokio::test]
 async fn who_is_not_expected_is_told_so_at_once() {
@@ -93,8 +97,10 @@ async fn who_is_not_expected_is_told_so_at_once() {
         let other = client.public();
         (Keys::xx(client, Peers::only([other])), Keys::xx(server, Peers::Any))
     };
-    for error in [with_key_pairs(wrong_server).await, with_key_pairs(impostor).await] {
-        let error = error.expect_err("the key is another one");
+    let attempts =
+        [timeout(TOLD, with_key_pairs(wrong_server)).await, timeout(TOLD, with_key_pairs(impostor)).await];
+    for attempt in attempts {
+        let error = attempt.expect("it takes too long").expect_err("the key is another one");
         assert!(matches!(error, Error::Closed(CloseReason::Unauthenticated)), "{error}");
     }
 }
@@ -155,7 +161,7 @@ async fn a_wrong_key_is_refused_and_takes_no_place() {
     let listener = server.listen(PORT, &profile).unwrap();
     let stranger = builder(2).bind("127.0.0.1:0").await.unwrap();
     let connecting = stranger.connect(server.local_addr(), PORT, &profile);
-    let error = timeout(HANGS, connecting).await.expect("it hangs").expect_err("the keys differ");
+    let error = timeout(TOLD, connecting).await.expect("it takes too long").expect_err("the keys differ");
     assert!(matches!(error, Error::Closed(CloseReason::Unauthenticated)), "{error}");
     assert!(server.stats().unauthentic > 0, "{:?}", server.stats());
     let friend = builder(1).bind("127.0.0.1:0").await.unwrap();
@@ -319,8 +325,17 @@ async fn a_port_where_nobody_is_is_told_before_the_second_transmission_fails() {
     for (bind, remote) in [("127.0.0.1:0", gone), ("[::]:0", gone)] {
         let client = Endpoint::bind(bind).await.unwrap();
         // By default the attempt would go on for a minute.
-        let attempt = timeout(HANGS, client.connect(remote, PORT, Profile::file_arq())).await;
-        let Err(error) = attempt.expect("it hangs") else { panic!("somebody answered") };
+        let attempt = timeout(TOLD, client.connect(remote, PORT, Profile::file_arq())).await;
+        let Err(error) = attempt.expect("it takes too long") else { panic!("somebody answered") };
         assert!(matches!(error, Error::Closed(CloseReason::Unreachable)), "{bind}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_port_of_a_peer_where_nobody_listens_is_told_at_once() {
+    let (_server, _listener, address) = common::server(&Profile::file_arq()).await;
+    let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let attempt = timeout(TOLD, client.connect(address, PORT + 1, Profile::file_arq())).await;
+    let Err(error) = attempt.expect("it takes too long") else { panic!("somebody answered") };
+    assert!(matches!(error, Error::NotListening { .. }), "{error}");
 }
