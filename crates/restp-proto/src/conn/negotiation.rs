@@ -17,7 +17,7 @@ pub(crate) struct Negotiation {
 
 impl Negotiation {
     /// Takes a cookie that the responder granted; `false` if it grants too many.
-    // Answers D6 and D7
+    // Answers D6 and D7. R-OPT-5, R-PROT-9
     pub fn refresh(&mut self, cookie: Cookie) -> bool {
         self.refreshes += 1;
         let fine = self.refreshes <= MAX_COOKIE_REFRESHES;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use restp_proto::profile::{Paths, Protection, Scheduler};
 use restp_proto::protected::{Aead, Keys, Pattern, Peers, PrivateKey};
-use restp_proto::wire::Packet as Wire;
+use restp_proto::wire::{self, Flags, Packet as Wire};
 use restp_proto::{
     CloseReason, ConnId, ConnectError, Endpoint, EndpointConfig, EventKind, ListenError, Profile,
 };
@@ -186,6 +186,42 @@ fn both_ends_know_and_check_whom_they_talk_to() {
             }
             None => assert_eq!(end_of(&pair, conn), Some(CloseReason::Unauthenticated), "case {number}"),
         }
+    }
+}
+
+// R-PROT-10
+#[test]
+fn a_client_of_xx_that_is_not_taken_is_told_by_a_sealed_reset_and_by_no_other() {
+    for sealed in [true, false] {
+        let strangers = Peers::only([private(9).public()]);
+        let keys = (Keys::xx(private(2), Peers::Any), Keys::xx(private(3), strangers));
+        let mut pair = pair(&protected(Profile::file_arq()), keys, &LinkConfig::ideal(MS * 10), 4);
+        let held: Arc<Mutex<Vec<Packet>>> = Arc::default();
+        let hold = Arc::clone(&held);
+        let hold_resets = move |packet: &Packet| {
+            let flags = Wire::decode(&packet.data, None).unwrap().packet.header.flags;
+            if flags.contains(Flags::RST) {
+                hold.lock().unwrap().push(packet.clone());
+            }
+            flags.contains(Flags::RST)
+        };
+        pair.net.add_rule(pair.links[0].1, DropRule::first(u64::MAX, hold_resets));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 100);
+        assert_eq!(end_of(&pair, conn), None, "it has heard of nothing yet");
+        let reset = held.lock().unwrap().first().expect("the server does not take the client").clone();
+        let decoded = Wire::decode(&reset.data, None).unwrap().packet;
+        assert!(decoded.is_sealed());
+        let mut data = reset.data.clone();
+        if !sealed {
+            // The same in clear text, as anybody could send it.
+            let protection = decoded.protection.map(|own| wire::Protection { epoch: 0, ..own });
+            data.clear();
+            Wire { protection, payload: &[], ..decoded }.encode(&mut data, None).unwrap();
+        }
+        pair.net.inject(Packet { data, ..reset });
+        assert_eq!(end_of(&pair, conn), sealed.then_some(CloseReason::Unauthenticated));
+        assert_eq!(pair.accepted(), None);
     }
 }
 

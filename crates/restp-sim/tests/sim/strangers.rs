@@ -9,7 +9,7 @@ use restp_proto::profile::Protection;
 use restp_proto::protected::{Keys, Peers, PrivateKey};
 use restp_proto::wire::{Flags, Flow, Packet as Wire};
 use restp_proto::{
-    Composition, ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile,
+    CloseReason, Composition, ConnId, Ecn, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Profile,
 };
 
 const PORT: u16 = 7;
@@ -300,4 +300,32 @@ fn a_server_may_ask_everybody_for_a_cookie_before_a_key_agreement() {
     let said = talk(&mut client, &mut server, NOW);
     assert!(is_grant(&said[0]));
     assert_eq!(accepted(&mut server).len(), 1);
+}
+
+// R-PROT-9
+#[test]
+fn a_client_shows_at_most_three_cookies_and_then_gives_up() {
+    let own = private(3);
+    let mut client = endpoint(Keys::ik_client(private(2), own.public()), 2);
+    client.connect(NOW, path(1), 1, PORT, &composition()).unwrap();
+    let mut shown = 0;
+    // Every SYN meets a server that has granted no cookie yet, and asks everybody for one of its own.
+    for seed in 10..30 {
+        let Some((_, syn)) = packets(&mut client, NOW).pop() else { break };
+        shown += u32::from(Wire::decode(&syn, None).unwrap().packet.cookie.is_some());
+        let config = EndpointConfig {
+            keys: Some(Keys::ik_server(own.clone(), Peers::Any)),
+            max_failed_openings_per_s: 0,
+            ..EndpointConfig::default()
+        };
+        let mut server = Endpoint::new(config, [seed; 32]);
+        server.listen(PORT, composition(), false).unwrap();
+        server.handle(NOW, turned(path(1)), Ecn::NotEct, &syn);
+        let (_, grant) = packets(&mut server, NOW).pop().expect("a cookie");
+        assert!(is_grant(&grant));
+        client.handle(NOW, path(1), Ecn::NotEct, &grant);
+    }
+    assert!((1..=3).contains(&shown), "{shown} cookies were shown");
+    let refused = EventKind::Closed(CloseReason::Refused);
+    assert!(std::iter::from_fn(|| client.poll_event()).any(|event| event.kind == refused));
 }
