@@ -124,7 +124,8 @@ impl fmt::Display for CloseReason {
 /// How to send one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SendOptions {
-    /// After this time a repetition is of no use; honoured by partially ordered profiles.
+    /// After this time a repetition is of no use; honoured by partially ordered profiles. Over several paths it is repeated
+    /// by its number alone, or whole as long as the peer waits for it.
     pub lifetime: Option<Duration>,
     /// Hint to the receiver to deliver at once.
     pub push: bool,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::multipath::Multi;
 use super::path::{Path, Stage};
+use super::sender::Sent;
 use super::{Connection, Cx};
 use crate::path::Transmit;
 use crate::profile::Paths;
@@ -156,10 +157,13 @@ impl Connection {
         }
     }
 
-    /// The repetition of a packet with message `data` on path `index` need not bring it again.
-    // R-MP-15
-    pub(super) fn is_spared(&self, index: usize, data: u64) -> bool {
-        self.sends_copies()
+    /// The repetition of `sent` on path `index` need not bring its message again: where paths carry copies, and where it
+    /// would be too late.
+    // R-MP-15, R-ARQ-7
+    pub(super) fn is_spared(&self, now: Instant, index: usize, sent: &Sent) -> bool {
+        let data = sent.data_index;
+        !sent.fin
+            && (self.sends_copies() || now > sent.deadline)
             && self.paths[index].handshake.confirmed
             && self.multi.as_ref().is_some_and(|multi| multi.is_held(data))
     }

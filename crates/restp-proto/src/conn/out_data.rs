@@ -40,7 +40,7 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Option<usize> {
         let sent = self.paths[index].tx.get(number)?.clone();
-        let spared = !sent.fin && self.is_spared(index, sent.data_index);
+        let spared = self.is_spared(cx.now, index, &sent);
         let mut packet = self.data_packet(index, number, &sent);
         if spared {
             self.make_stub(&mut packet);

@@ -114,8 +114,8 @@ impl Connection {
 
     /// The next packet of path `index` that is worth repeating.
     pub(super) fn retransmittable(&mut self, now: Instant, index: usize) -> Option<u64> {
-        // Nobody would tell the peer that it need not wait for the number on this path.
-        let repeats_all = self.sends_copies();
+        // On several paths nobody would tell the peer that it need not wait for the number on this one.
+        let repeats_all = self.multi.is_some();
         let path = &mut self.paths[index];
         let mut abandoned = 0;
         let found = loop {

@@ -277,18 +277,48 @@ fn what_was_lost_on_both_paths_and_came_too_late_holds_up_no_end() {
         read += pair.receive(server, accepted).len();
     }
     assert!((60..98).contains(&read), "{read} of 100 messages were in time");
+    assert!(close_within(&mut pair, conn, accepted, Duration::from_secs(1)));
+}
+
+/// Both ends close and the server reads on; whether both have closed in time.
+fn close_within(pair: &mut Pair, conn: ConnId, accepted: ConnId, limit: Duration) -> bool {
+    let (client, server) = (pair.client, pair.server);
     for (host, id) in [(client, conn), (server, accepted)] {
         pair.net.with(host, |host, now| host.endpoint.close(now, id));
     }
-    let closed = |pair: &Pair, host| {
-        let graceful = EventKind::Closed(CloseReason::Graceful);
-        pair.net.host(host).events.iter().any(|event| event.kind == graceful)
-    };
-    for _ in 0..100 {
+    let end = pair.net.now() + limit;
+    while pair.net.now() < end {
         pair.net.run_for(MS * 10);
         pair.receive(server, accepted);
     }
-    assert!(closed(&pair, client) && closed(&pair, server), "{:?}", pair.net.host(client).events);
+    let graceful = EventKind::Closed(CloseReason::Graceful);
+    let closed = |host| pair.net.host(host).events.iter().any(|event| event.kind == graceful);
+    closed(client) && closed(server)
+}
+
+// R-ARQ-7, R-MP-15
+#[test]
+fn messages_that_are_too_late_are_repeated_by_their_numbers_alone_and_hold_up_no_path() {
+    let paths = Paths::Spreading(Scheduler::RoundRobin);
+    let profile = Profile { paths, ordering: Ordering::Partial, ..messages() };
+    let (mut pair, conn, accepted) = joined(&profile, &[line(20), line(20)]);
+    for (there, _) in pair.links.clone() {
+        pair.net.link_mut(there).loss = Loss::Bernoulli(0.05);
+    }
+    let (client, server) = (pair.client, pair.server);
+    // Shorter than a round trip: no repetition is in time.
+    let options = SendOptions { lifetime: Some(MS * 30), ..SendOptions::default() };
+    let mut read = 0;
+    for _ in 0..1000 {
+        pair.net
+            .with(client, |host, now| host.endpoint.send(now, conn, vec![1; 100].into(), options).unwrap());
+        pair.net.run_for(MS * 10);
+        read += pair.receive(server, accepted).len();
+    }
+    assert!((900..990).contains(&read), "{read} of 1000 messages were in time");
+    let stats = stats(&pair, conn);
+    assert!(stats.stubs > 20 && stats.stubs > stats.retransmitted / 2, "{stats:?}");
+    assert!(close_within(&mut pair, conn, accepted, Duration::from_secs(10)));
 }
 
 // R-MP-14
