@@ -252,10 +252,13 @@ impl SendWindow {
         Some(self.first + offset as u64)
     }
 
-    /// Of the oldest packets not seen to arrive, the one that was not sent for the longest time.
+    /// Of the oldest packets not seen to arrive, the one that was not sent for the longest time; the newest, which is
+    /// probed with anyway, only if there is no other.
     pub fn stalest(&self) -> Option<u64> {
-        let oldest = self.iter().take(PROBED_PACKETS).filter(|(_, sent)| Self::is_outstanding(sent));
-        oldest.min_by_key(|(_, sent)| sent.order).map(|(index, _)| index)
+        let newest = self.last_outstanding()?;
+        let oldest = self.iter().take(PROBED_PACKETS);
+        let others = oldest.filter(|(index, sent)| *index != newest && Self::is_outstanding(sent));
+        others.min_by_key(|(_, sent)| sent.order).map(|(index, _)| index).or(Some(newest))
     }
 
     /// True if the packet has not been seen to arrive.
@@ -600,6 +603,20 @@ mod tests {
         window.report(at(150), 6, 6, &rtt(), &mut acked);
         window.conclude(at(150), &rtt(), &mut acked);
         assert_eq!((acked.elsewhere, acked.rtt_sample), (0, Some(MS * 100)));
+    }
+
+    // R-ARQ-4
+    #[test]
+    fn the_packet_that_is_probed_with_beside_the_newest_is_another_one_if_there_is_one() {
+        let mut window = window(3);
+        // Now the newest is the one that was not sent for the longest time.
+        window.retransmit(at(10), 1);
+        window.retransmit(at(20), 2);
+        assert_eq!((window.stalest(), window.last_outstanding()), (Some(1), Some(3)));
+        window.acknowledge(at(100), 3, &rtt());
+        assert_eq!((window.stalest(), window.last_outstanding()), (Some(3), Some(3)));
+        window.acknowledge(at(200), 4, &rtt());
+        assert_eq!(window.stalest(), None);
     }
 
     #[test]

@@ -45,16 +45,32 @@ fn newest_number(seen: &Seen) -> u32 {
     Wire::decode(&newest.data, None).unwrap().packet.sequence.number().expect("it is numbered")
 }
 
+/// A client and a server with this profile over an ideal link, and all that either of them sends.
+struct Overheard {
+    pair: Pair,
+    conn: ConnId,
+    accepted: ConnId,
+    of_client: Seen,
+    of_server: Seen,
+}
+
+impl Overheard {
+    fn new(profile: &Profile) -> Self {
+        let mut pair = Pair::new(4, profile, &LinkConfig::ideal(MS * 10));
+        let (there, back) = pair.links[0];
+        let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
+        let conn = pair.connect();
+        pair.net.run_for(MS * 200);
+        let accepted = pair.accepted().expect("the handshake succeeds");
+        Self { pair, conn, accepted, of_client, of_server }
+    }
+}
+
 /// The octets that arrive of three packets that a server sends and a link loses, where somebody forges `change` into the
 /// client's newest packet, knowing the number of the server's.
 fn came_of_three_lost(change: impl FnOnce(u32, &mut Wire<'_>)) -> usize {
-    let mut pair = Pair::new(4, &Profile::file_arq(), &LinkConfig::ideal(MS * 10));
-    let (there, back) = pair.links[0];
-    let (of_client, of_server) = (tap(&mut pair, there), tap(&mut pair, back));
-    let conn = pair.connect();
-    pair.net.run_for(MS * 200);
-    let accepted = pair.accepted().expect("the handshake succeeds");
-    pair.net.add_rule(back, DropRule::first(3, has_payload));
+    let Overheard { mut pair, conn, accepted, of_client, of_server } = Overheard::new(&Profile::file_arq());
+    pair.net.add_rule(pair.links[0].1, DropRule::first(3, has_payload));
     for _ in 0..3 {
         pair.send(pair.server, accepted, vec![1; 1000]).unwrap();
     }
@@ -68,13 +84,8 @@ fn came_of_three_lost(change: impl FnOnce(u32, &mut Wire<'_>)) -> usize {
 // R-MP-15
 #[test]
 fn a_number_without_its_payload_is_taken_only_where_the_message_is_there() {
-    let mut pair = Pair::new(4, &Profile::copies(), &LinkConfig::ideal(MS * 10));
-    let there = pair.links[0].0;
-    let of_client = tap(&mut pair, there);
-    let conn = pair.connect();
-    pair.net.run_for(MS * 200);
-    let accepted = pair.accepted().expect("the handshake succeeds");
-    pair.net.add_rule(there, DropRule::first(1, has_payload));
+    let Overheard { mut pair, conn, accepted, of_client, .. } = Overheard::new(&Profile::copies());
+    pair.net.add_rule(pair.links[0].0, DropRule::first(1, has_payload));
     for _ in 0..3 {
         pair.send(pair.client, conn, vec![1; 1100]).unwrap();
     }
