@@ -29,7 +29,7 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
-.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction handshake-bytes lint lint-all-but-rust msrv advisories additions test-rust test-python golden soak fuzz coverage perf-namespaces publish-check semver clean
+.PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction handshake-bytes lint lint-all-but-rust msrv advisories additions test-rust test-python golden soak fuzz mutants coverage perf-namespaces publish-check semver clean
 
 help:
 	@echo "make demo    set up everything, run the demo campaign, print the path of its report"
@@ -47,6 +47,7 @@ help:
 	@echo "make kernel  build the virtual-time kernel (once; kept in the user's cache)"
 	@echo "make soak    ten million simulated ResTP packets with faults"
 	@echo "make fuzz    fuzz ResTP, sdls and RaSTA: decoders, connections, procedures, for a while"
+	@echo "make mutants          take each security clause out of ResTP's core, which its test must notice"
 	@echo "make coverage         lines of the ResTP protocol core that its tests reach"
 	@echo "make perf-namespaces  a gigabyte between two network namespaces with every reliable preset (needs root)"
 	@echo "make golden  keep the hashes of today's results, when the kernel or one of the player's libraries has changed"
@@ -253,6 +254,15 @@ fuzz:
 	@for crate in $(FUZZED); do (cd crates/$$crate && for target in $$(cargo +nightly fuzz list); do \
 	    echo "$$crate: $$target"; \
 	    cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done) || exit 1; done
+
+MUTANTS_OF ?= restp-proto
+MUTANTS    ?=
+
+# Takes each rule in a crate's mutants.toml out of the code in turn; the test named beside it must then fail. One after the
+# other, each compiled anew: `make mutants MUTANTS=R-PROT-9` plays those of a rule or a test, MUTANTS_OF="rasta sdls" those
+# of other crates.
+mutants:
+	@for crate in $(MUTANTS_OF); do $(PYTHON) scripts/mutants.py $$crate $(MUTANTS) || exit 1; done
 
 # Coverage of the protocol core by its own tests, of which the simulations are the larger part.
 coverage:
