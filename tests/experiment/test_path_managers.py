@@ -82,6 +82,8 @@ def test_they_are_axes() -> None:
         ("mptcp-cubic", "further_subflows = -1", ["[workload] further_subflows", "-1"]),
         ("mptcp-cubic", "active_paths = true", ["[workload] active_paths", "whole number"]),
         ("tcp-cubic", "active_paths = 1", ["'active_paths' means nothing to tcp-cubic"]),
+        ("restp-multipath", "paths_at_once = 1", ["[workload] paths_at_once", "1"]),
+        ("restp-file", "paths_at_once = 2", ["'paths_at_once' means nothing to restp-file"]),
         ("restp-multipath", "further_subflows = 1", ["'further_subflows' means nothing to restp-multipath"]),
     ],
 )

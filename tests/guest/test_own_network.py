@@ -122,6 +122,24 @@ def test_a_backup_of_mptcp_carries_data_only_while_the_first_path_does_not(play:
     trusted(run, tmp_path / "out" / "run")
 
 
+@pytest.mark.parametrize("protocol", ["restp-multipath", "restp-standby", "restp-copies"])
+def test_a_path_of_restp_that_fails_is_replaced_by_a_spare(play: Play, tmp_path: Any, protocol: str) -> None:
+    def told(links: str) -> dict[str, Any]:
+        run = planned(protocol, links, THREE_PATHS)
+        run["flows"][0]["stack_params"]["paths_at_once"] = 2
+        return run
+
+    whole = play(told(THREE))["run"]
+    assert whole["flows"][0]["outcome"] == "ok"
+    assert sent_bytes(whole)["z"] == 0, "nobody asked for it"
+    run = told(THREE.replace('rate = "2Mbit/s"', 'rate = "2Mbit/s"\ndown = [["4s", "60s"]]'))
+    fails = play(run)["run"]
+    assert fails["flows"][0]["outcome"] == "ok"
+    least = 2_000 if protocol == "restp-standby" else 500_000
+    assert sent_bytes(fails)["z"] > least
+    trusted(run, tmp_path / "out" / "run")
+
+
 def test_mptcp_uses_as_many_paths_as_it_is_told(play: Play, tmp_path: Any) -> None:
     def told(**params: int) -> dict[str, Any]:
         run = planned("mptcp-cubic", THREE, THREE_PATHS)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{HANGS, PORT, pair, transfer};
 use restp::profile::{Paths, Protection, Scheduler};
 use restp::protected::{Aead, Keys, Peers, PrivateKey};
-use restp::{CloseReason, Connection, Endpoint, EndpointConfig, Error, EventKind, Profile};
+use restp::{CloseReason, Connection, Dial, Endpoint, EndpointConfig, Error, EventKind, PathId, Profile};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -198,6 +198,36 @@ async fn two_paths_share_a_transfer() {
     assert_eq!(paths.len(), 2);
     assert!(paths.iter().any(|(_, stats)| stats.addr.local.ip() == second && stats.usable));
     assert_eq!(paths_of_a_transfer(&outgoing, &incoming).await, 2);
+}
+
+#[tokio::test]
+async fn a_path_that_fails_is_replaced_while_the_connection_lives() {
+    for profile in [Profile::multipath(), Profile::copies()] {
+        let server = Endpoint::bind("0.0.0.0:0").await.unwrap();
+        let client = Endpoint::bind("0.0.0.0:0").await.unwrap();
+        let port = server.local_addr().port();
+        let listener = server.listen(PORT, &profile).unwrap();
+        let (outgoing, incoming) =
+            tokio::try_join!(client.connect(("127.0.0.1", port), PORT, &profile), listener.accept()).unwrap();
+        let open = async |host| {
+            let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, host));
+            outgoing.open_path(address, (address, port).into(), false).await.unwrap()
+        };
+        let told = async |expected| {
+            while timeout(HANGS, outgoing.next_event()).await.expect("it hangs").unwrap() != Some(expected) {}
+        };
+        let second = open(2).await;
+        told(EventKind::PathUp(second)).await;
+        let first = outgoing.path_stats()[0].1.addr;
+        outgoing.dial(Dial::PathDown(first));
+        told(EventKind::PathDown(PathId(0))).await;
+        let third = open(3).await;
+        told(EventKind::PathUp(third)).await;
+        outgoing.close_path(PathId(0)).unwrap();
+        let left: Vec<PathId> = outgoing.path_stats().iter().map(|(id, _)| *id).collect();
+        assert!(left.len() == 2 && left.contains(&second) && left.contains(&third), "{left:?}");
+        assert_eq!(paths_of_a_transfer(&outgoing, &incoming).await, 2);
+    }
 }
 
 #[tokio::test]

@@ -67,6 +67,7 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "initial_window": "initial_window_segments",
         "active_paths": "active_paths",
         "further_subflows": "further_subflows",
+        "paths_at_once": "paths_at_once",
         "migrate_after": "migrate_after_s",
         "path_timeout": "path_timeout_s",
         "initial_rtt": "initial_rtt_s",
@@ -186,11 +187,13 @@ def _restp(
     label: str,
     *,
     reliable: bool = True,
+    several_paths: bool = False,
     **services: str | float,
 ) -> Protocol:
     key = f"restp-{name}"
     params = MappingProxyType(services)
-    options = _options("restp") if reliable else _options("restp") - {"loss_cause"}
+    meaningless = (set() if reliable else {"loss_cause"}) | (set() if several_paths else {"paths_at_once"})
+    options = _options("restp") - meaningless
     return Protocol(key, f"ResTP {label}", "restp", params, options, reliable=reliable)
 
 
@@ -337,10 +340,17 @@ _ALL = (
     _restp("file-harq", "file HARQ", profile="file_harq"),
     _restp("web", "web", profile="web_opt"),
     _restp("satellite", "satellite", profile="satellite_outage"),
-    _restp("multipath", "multipath", profile="multipath"),
+    _restp("multipath", "multipath", several_paths=True, profile="multipath"),
     # One path at a time; LIA couples paths that send together, so each has a CUBIC of its own.
-    _restp("standby", "hot standby", profile="multipath", paths="hot-standby", congestion="cubic"),
-    _restp("copies", "copies", profile="copies"),
+    _restp(
+        "standby",
+        "hot standby",
+        several_paths=True,
+        profile="multipath",
+        paths="hot-standby",
+        congestion="cubic",
+    ),
+    _restp("copies", "copies", several_paths=True, profile="copies"),
     _restp("voice", "voice", profile="voice", reliable=False),
     _restp("datagram", "datagram", profile="datagram", reliable=False),
     _restp("file-dynamic", "file, dynamic cause", profile="file_arq", loss_cause="dynamic"),

@@ -261,6 +261,8 @@ class FlowSection(Strict):
     """Over how many paths MPTCP sends while they work, the first ones; the others are backups. None: all."""
     further_subflows: int | None = Field(default=None, ge=0, le=MOST_FURTHER_SUBFLOWS)
     """The most subflows of MPTCP beside the first; None: one to each further address of the receiver."""
+    paths_at_once: int | None = Field(default=None, ge=2, le=15)
+    """How many paths ResTP has at a time; the next takes the place of one that fails. None: all there are."""
     migrate_after: Duration | None = None
     """The silence after which QUIC goes on over the receiver's next address; None: it stays at the first."""
     path_timeout: Duration | None = None

@@ -140,6 +140,14 @@ fn a_path_beside_the_first_is_opened() {
 }
 
 #[test]
+fn a_path_is_opened_while_data_flow() {
+    let further = json!([{"source": own_address(1), "destination": own_address(2), "open_s": 0.3}]);
+    let stack_params = json!({"profile": "multipath", "further_paths": further});
+    let cbr = json!({"rate_bps": 800_000, "message_size_bytes": 1000, "duration_s": 1});
+    ok(&run(&flow("restp", stack_params, "cbr", cbr), context()));
+}
+
+#[test]
 fn nobody_to_talk_to_is_said_at_the_limit() {
     let spec = flow("restp", json!({}), "bulk", json!({"size_bytes": 1000}));
     let report = run_alone(&spec, Context { limit_ns: 300_000_000, ..context() });
@@ -169,6 +177,7 @@ fn wrong_parameters_are_named() {
         (json!({"profile": "fax"}), "no `profile` `fax`"),
         (json!({"encapsulation": "tcp"}), "`encapsulation` is `tcp`; choose one of udp, ip"),
         (json!({"lifetime_s": 1.0}), "`lifetime_s` means something with partial ordering only"),
+        (json!({"paths_at_once": 1}), "`paths_at_once` must be at least 2"),
         (json!({"send_buffer_bytes": 0}), "`send_buffer_bytes` must be at least 1"),
     ];
     for (params, part) in cases {

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use restp_proto::{CloseReason, ConnId, Endpoint, EndpointConfig, EventKind, Instant, PathAddr, Transmit};
+use restp_proto::{CloseReason, ConnId, Endpoint, EndpointConfig, EventKind, Instant, Transmit};
 
+use super::paths::Ways;
 use super::socket::{Outer, receive_batch};
 use crate::error::Failure;
 use crate::session::Session;
@@ -37,8 +38,8 @@ pub(super) struct Engine {
     states: BTreeMap<ConnId, State>,
     /// Connections that peers opened and nobody has accepted yet.
     backlog: VecDeque<ConnId>,
-    /// Paths to open as soon as a connection may have several, and whether each is a backup.
-    pub(super) further_paths: Vec<(PathAddr, bool)>,
+    /// Paths beside the first of the connection that is in use.
+    pub(super) ways: Ways,
     next_port: u16,
 }
 
@@ -116,7 +117,7 @@ impl Engine {
             now_ns: session.ctx.clock.now_ns(),
             states: BTreeMap::new(),
             backlog: VecDeque::new(),
-            further_paths: Vec::new(),
+            ways: Ways::default(),
             next_port: FIRST_DYNAMIC_PORT,
         }
     }
@@ -177,20 +178,18 @@ impl Engine {
                 let Some(transmit) = transmit else { break };
                 self.send(&transmit)?;
             }
-            let Some(conn) = self.take_events() else { return Ok(()) };
-            for (path, backup) in &self.further_paths {
-                lock(&self.proto).open_path(now, conn, *path, *backup).map_err(|error| {
-                    Failure::new(format!("no path from {} to {}: {error}", path.local, path.remote))
-                })?;
+            self.take_events();
+            if !self.ways.act(&mut lock(&self.proto), self.now_ns)? {
+                return Ok(());
             }
         }
     }
 
-    /// Takes note of what the protocol tells; returns a connection that may now open further paths.
-    fn take_events(&mut self) -> Option<ConnId> {
+    /// Takes note of what the protocol tells.
+    fn take_events(&mut self) {
         let mut proto = lock(&self.proto);
-        let mut may_open = None;
         while let Some(event) = proto.poll_event() {
+            self.ways.note(self.now_ns, event.conn, &event.kind);
             let state = self.states.entry(event.conn).or_default();
             match event.kind {
                 EventKind::Accepted { .. } => {
@@ -200,11 +199,9 @@ impl Engine {
                 EventKind::Connected => state.connected = true,
                 EventKind::Finished => state.finished = true,
                 EventKind::Closed(reason) => state.closed = Some(reason),
-                EventKind::PathsAllowed => may_open = Some(event.conn),
                 _ => {}
             }
         }
-        may_open.filter(|_| !self.further_paths.is_empty())
     }
 
     fn send(&mut self, transmit: &Transmit) -> Result<(), Failure> {
@@ -221,7 +218,7 @@ impl Engine {
     pub(super) fn turn(&mut self, until_ns: i64, doing: &str) -> Result<(), Failure> {
         self.flush()?;
         let deadline_ns = lock(&self.proto).poll_timeout().map_or(i64::MAX, nanoseconds);
-        let wake_ns = deadline_ns.min(until_ns);
+        let wake_ns = deadline_ns.min(until_ns).min(self.ways.next_ns());
         if wake_ns > self.now_ns {
             let fds: Vec<_> = self.sockets.iter().map(|socket| (socket.fd(), libc::POLLIN)).collect();
             match self.session.wait_each(&fds, self.now_ns, wake_ns, doing)? {

@@ -3,6 +3,7 @@
 mod connection;
 mod engine;
 mod params;
+mod paths;
 mod socket;
 
 use std::net::SocketAddr;
@@ -20,6 +21,7 @@ use self::connection::{Options, Peer, RestpConnection};
 use self::engine::{Engine, Leased, Pool, take};
 pub(crate) use self::params::Params;
 use self::params::{FurtherPath, compose, wrong};
+use self::paths::{Further, Ways};
 use self::socket::{Outer, longest_packet_bytes, outer_address};
 use crate::error::{Failure, SpecError};
 use crate::opening::Opening;
@@ -36,6 +38,7 @@ struct Restp {
     send_buffer_bytes: Option<usize>,
     lifetime: Option<Duration>,
     further_paths: Vec<FurtherPath>,
+    paths_at_once: usize,
     /// Whether the sender holds a cookie of the receiver from the beginning.
     visited: bool,
     /// The sender's endpoint between two sessions.
@@ -53,7 +56,8 @@ pub(crate) fn build(params: &Map<String, Value>) -> Result<Box<dyn Stack>, SpecE
         fixed_packet_size: params.names_packet_size(),
         send_buffer_bytes: params.send_buffer_bytes.map(|bytes| bytes as usize),
         lifetime: params.lifetime(&profile)?,
-        further_paths: params.further_paths,
+        paths_at_once: params.paths_at_once()?,
+        further_paths: params.further_paths()?,
         visited: params.visited,
         sender: Pool::default(),
         profile,
@@ -151,17 +155,21 @@ impl Restp {
             return self.further_paths.clone();
         }
         let ends = session.ctx.source_further.iter().zip(&session.ctx.destination_further);
-        ends.map(|(&source, &destination)| FurtherPath { source, destination, backup: false }).collect()
+        ends.map(|(&source, &destination)| FurtherPath::new(source, destination)).collect()
     }
 
-    /// The paths beside the first, and whether each is a backup.
-    fn further_paths(&self, session: &Session, own_port: u16, peer_port: u16) -> Vec<(PathAddr, bool)> {
+    /// What is to become of the paths beside the first.
+    fn ways(&self, session: &Session, own_port: u16, peer_port: u16) -> Ways {
         let named = |further: &FurtherPath| {
             let local = SocketAddr::new(further.source, own_port);
             let remote = SocketAddr::new(further.destination, peer_port);
-            (self.path(local, remote), further.backup)
+            Further {
+                path: self.path(local, remote),
+                backup: further.backup,
+                open_after_ns: (further.open_s * 1e9) as i64,
+            }
         };
-        self.further_ends(session).iter().map(named).collect()
+        Ways::new(self.further_ends(session).iter().map(named).collect(), self.paths_at_once)
     }
 
     fn path(&self, local: SocketAddr, remote: SocketAddr) -> PathAddr {
@@ -234,7 +242,7 @@ impl Stack for Restp {
         let mut engine = Leased::new(engine, &self.sender);
         engine.look_at_clock();
         let (outer, port) = engine.own_ends(own.port());
-        engine.further_paths = self.further_paths(session, outer.port(), peer.port());
+        engine.ways = self.ways(session, outer.port(), peer.port());
         let first = self.path(outer, peer);
         let options = self.options(first, port, peer.port());
         if self.profile.management == Management::Connectionless {

@@ -23,6 +23,16 @@ pub(super) struct FurtherPath {
     /// Used only while the others fail.
     #[serde(default)]
     pub(super) backup: bool,
+    /// Opened so long after the connection may have several paths.
+    #[serde(default)]
+    pub(super) open_s: f64,
+}
+
+impl FurtherPath {
+    /// One that is opened at once, for data.
+    pub(super) fn new(source: IpAddr, destination: IpAddr) -> Self {
+        Self { source, destination, backup: false, open_s: 0.0 }
+    }
 }
 
 /// What a plan may say; services that are absent are as in the preset.
@@ -35,7 +45,9 @@ pub(crate) struct Params {
     /// Time after which a repetition of a message is of no use; with partial ordering.
     lifetime_s: Option<f64>,
     /// Further paths, opened once the connection stands; with services that use several.
-    pub(super) further_paths: Vec<FurtherPath>,
+    further_paths: Vec<FurtherPath>,
+    /// Paths that are open at a time, the first included; the others take the place of those that fail.
+    paths_at_once: Option<usize>,
     /// The sender has been at the receiver before and holds its cookie, with the opportunistic handshake.
     pub(super) visited: bool,
     /// Preset to start from.
@@ -143,6 +155,30 @@ impl Params {
         names::find(ENCAPSULATION, name).ok_or_else(|| {
             wrong(format!("`encapsulation` is `{name}`; choose one of {}", names::choices(ENCAPSULATION)))
         })
+    }
+
+    /// The paths beside the first that the plan names.
+    ///
+    /// # Errors
+    /// A sentence if one is to be opened at no time.
+    pub(super) fn further_paths(&self) -> Result<Vec<FurtherPath>, SpecError> {
+        for further in &self.further_paths {
+            seconds("further_paths.open_s", Some(further.open_s))?;
+        }
+        Ok(self.further_paths.clone())
+    }
+
+    /// How many paths are open at a time, the first included.
+    ///
+    /// # Errors
+    /// A sentence if they are so few that the failure of one is noticed by no other.
+    pub(super) fn paths_at_once(&self) -> Result<usize, SpecError> {
+        match self.paths_at_once {
+            Some(0 | 1) => {
+                Err(wrong("`paths_at_once` must be at least 2: a path that fails alone is waited for"))
+            }
+            wanted => Ok(wanted.unwrap_or(usize::MAX)),
+        }
     }
 
     /// How long a repetition of a message is of use.
