@@ -213,8 +213,8 @@ async fn a_path_that_fails_is_replaced_while_the_connection_lives() {
             let address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, host));
             outgoing.open_path(address, (address, port).into(), false).await.unwrap()
         };
-        let told = async |expected| {
-            while timeout(HANGS, outgoing.next_event()).await.expect("it hangs").unwrap() != Some(expected) {}
+        let told = async |expected: EventKind| {
+            while timeout(HANGS, outgoing.next_event()).await.expect("it hangs").unwrap() .as_ref() != Some(&expected) {}
         };
         let second = open(2).await;
         told(EventKind::PathUp(second)).await;
