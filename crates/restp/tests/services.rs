@@ -214,7 +214,9 @@ async fn a_path_that_fails_is_replaced_while_the_connection_lives() {
             outgoing.open_path(address, (address, port).into(), false).await.unwrap()
         };
         let told = async |expected: EventKind| {
-            while timeout(HANGS, outgoing.next_event()).await.expect("it hangs").unwrap() .as_ref() != Some(&expected) {}
+            while timeout(HANGS, outgoing.next_event()).await.expect("it hangs").unwrap().as_ref()
+                != Some(&expected)
+            {}
         };
         let second = open(2).await;
         told(EventKind::PathUp(second)).await;
