@@ -22,7 +22,15 @@ from speed import line, program
 from speed.host import guest_kernel, host, sentence
 from speed.turns import Contender, Turn, figures, take_turns, times
 
-PROTOCOLS = ("mptcp-cubic", "restp-multipath", "restp-standby")
+PROTOCOLS: Mapping[str, tuple[str, str]] = {
+    "mptcp-cubic": ("mptcp-cubic", ""),
+    "restp-multipath": ("restp-multipath", ""),
+    "restp-multipath-sparse": ("restp-multipath", "ack_every = 16\npacing = false"),
+    "restp-standby": ("restp-standby", ""),
+}
+"""What is played, and further keys of its flow. Spreading also with one acknowledgement for 16 packets and as
+many at once as the window lets, so that a call of the sender hands over several.
+"""
 RECORDED: Mapping[str, str] = {
     "nothing": '[record]\nmessages = false\nsockets = false\npackets = "none"',
     "everything": "",
@@ -50,6 +58,7 @@ protocols = ["{protocol}"]
 app = "cbr"
 rate = "max"
 duration = "{duration_s}s"
+{options}
 {record}
 """
 
@@ -81,7 +90,7 @@ def main() -> None:
         "runs": [],
     }
     print(f"{sentence(measured['host'])}; core {core}, rounds: {rounds}", flush=True)
-    print(f"  {'Mbit/s a path':>13}  {'':<16}{'recorded':<11}{'virtual s a CPU s':>18}", flush=True)
+    print(f"  {'Mbit/s a path':>13}  {'':<24}{'recorded':<11}{'virtual s a CPU s':>18}", flush=True)
     for rate_bps, duration_s in durations.items():
         for protocol in protocols:
             for recorded in RECORDED:
@@ -98,8 +107,9 @@ def main() -> None:
 
 def planned(protocol: str, rate_bps: int, duration_s: float, recorded: str) -> dict[str, Any]:
     """The run (docs/formats/plan.md) of a greedy flow."""
+    name, options = PROTOCOLS[protocol]
     text = EXPERIMENT.format(
-        protocol=protocol, rate_bps=rate_bps, duration_s=duration_s, record=RECORDED[recorded]
+        protocol=name, options=options, rate_bps=rate_bps, duration_s=duration_s, record=RECORDED[recorded]
     )
     (spec,) = expand(parse_experiment(text, "bench", Path()))
     return plan_run(replace(spec, id=line.RUN_ID))
@@ -130,7 +140,7 @@ def in_words(found: Mapping[str, Any]) -> str:
         else ""
     )
     return (
-        f"  {found['rate_bps'] / 1e6:13g}  {found['protocol']:<16}{found['recorded']:<11}"
+        f"  {found['rate_bps'] / 1e6:13g}  {found['protocol']:<24}{found['recorded']:<11}"
         f"{found['virtual_s_per_cpu_s']:>18.1f}{beside}"
     )
 

@@ -83,6 +83,8 @@ def test_they_are_axes() -> None:
         ("mptcp-cubic", "active_paths = true", ["[workload] active_paths", "whole number"]),
         ("tcp-cubic", "active_paths = 1", ["'active_paths' means nothing to tcp-cubic"]),
         ("restp-multipath", "paths_at_once = 1", ["[workload] paths_at_once", "1"]),
+        ("restp-multipath", "ack_every = 0", ["[workload] ack_every", "0"]),
+        ("tcp-cubic", "ack_every = 4", ["'ack_every' means nothing to tcp-cubic"]),
         ("restp-file", "paths_at_once = 2", ["'paths_at_once' means nothing to restp-file"]),
         ("restp-multipath", "further_subflows = 1", ["'further_subflows' means nothing to restp-multipath"]),
     ],

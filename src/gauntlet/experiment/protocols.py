@@ -68,6 +68,8 @@ OPTIONS: Mapping[str, str] = MappingProxyType(
         "active_paths": "active_paths",
         "further_subflows": "further_subflows",
         "paths_at_once": "paths_at_once",
+        "ack_every": "ack_every",
+        "pacing": "pacing",
         "migrate_after": "migrate_after_s",
         "path_timeout": "path_timeout_s",
         "initial_rtt": "initial_rtt_s",
@@ -192,8 +194,11 @@ def _restp(
 ) -> Protocol:
     key = f"restp-{name}"
     params = MappingProxyType(services)
-    meaningless = (set() if reliable else {"loss_cause"}) | (set() if several_paths else {"paths_at_once"})
-    options = _options("restp") - meaningless
+    options = _options("restp")
+    if not reliable:
+        options -= {"loss_cause", "ack_every", "pacing"}
+    if not several_paths:
+        options -= {"paths_at_once"}
     return Protocol(key, f"ResTP {label}", "restp", params, options, reliable=reliable)
 
 
@@ -211,6 +216,7 @@ def _studied(
         name,
         label,
         reliable=reliable,
+        several_paths=False,
         dissertation=True,
         crc=False,
         **services,

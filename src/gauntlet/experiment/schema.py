@@ -263,6 +263,10 @@ class FlowSection(Strict):
     """The most subflows of MPTCP beside the first; None: one to each further address of the receiver."""
     paths_at_once: int | None = Field(default=None, ge=2, le=15)
     """How many paths ResTP has at a time; the next takes the place of one that fails. None: all there are."""
+    ack_every: int | None = Field(default=None, ge=1, le=256)
+    """ResTP: packets in order that one acknowledgement answers; None: 2."""
+    pacing: bool | None = None
+    """Whether ResTP spaces its packets evenly; None: as the preset has it."""
     migrate_after: Duration | None = None
     """The silence after which QUIC goes on over the receiver's next address; None: it stays at the first."""
     path_timeout: Duration | None = None
