@@ -25,10 +25,10 @@ from speed.turns import Contender, Turn, figures, take_turns, times
 PROTOCOLS: Mapping[str, tuple[str, str]] = {
     "mptcp-cubic": ("mptcp-cubic", ""),
     "restp-multipath": ("restp-multipath", ""),
-    "restp-multipath-sparse": ("restp-multipath", "ack_every = 16\npacing = false"),
+    "restp-multipath-sparse": ("restp-multipath", "ack_every = 8\npacing = false"),
     "restp-standby": ("restp-standby", ""),
 }
-"""What is played, and further keys of its flow. Spreading also with one acknowledgement for 16 packets and as
+"""What is played, and further keys of its flow. Spreading also with one acknowledgement for eight packets and as
 many at once as the window lets, so that a call of the sender hands over several.
 """
 RECORDED: Mapping[str, str] = {
