@@ -10,7 +10,7 @@ from studies.geography import plugin
 from gauntlet.metrics.flow import NEVER_NS, FlowData
 from gauntlet.studies import judging, ledger, study
 from gauntlet.studies.decide import Verdict
-from tests.studies.whole import check_panels, summary
+from tests.studies.whole import Numbers, check_panels, summary
 
 STUDY = study("geography")
 S = 1_000_000_000
@@ -67,6 +67,55 @@ def test_a_protocol_that_outlives_the_circle_by_itself_refutes_it() -> None:
     judged = {it.claim.id: it.decision for it in judging.judge(STUDY, summary(STUDY, otherwise))}
     for claim in ("zero-at-100", "mptcp-cannot-survive", "mptcp-degraded-at-20", "restp-degraded-at-20"):
         assert judged[claim].verdict is Verdict.NOT_REPRODUCED, claim
+
+
+UNDER_CIRCLES = dict.fromkeys(
+    ("rate_before_bps", "rate_first_bps", "rate_second_bps", "rate_third_bps"), 4.7e6
+)
+OF_SEVERAL_PATHS = {
+    "quic-quinn-migration",
+    "quic-noq-cubic",
+    "quic-noq-backup",
+    "mptcp-cubic",
+    "restp-multipath",
+}
+
+
+def several_paths_help(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the claims on the train, on copies, on paths that are replaced and on QUIC expect."""
+    in_time = 1.0 if protocol == "restp-copies" else 0.98 if protocol in OF_SEVERAL_PATHS else 0.6
+    rate_bps = {"restp-copies": 3e6, "tcp-cubic": 2e6}.get(protocol, 7e6)
+    told = {"in_time_share": in_time, "at_all_share": 1.0, "longest_silence_s": 0.8}
+    return {**told, **UNDER_CIRCLES, "throughput_bps": rate_bps}
+
+
+def several_paths_hinder(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The contrary: what is spread or copied is late, silent and slow, and no path is replaced."""
+    in_time = 0.5 if protocol in ("restp-copies", "quic-quinn-migration") else 0.6
+    rate_bps = 5e6 if protocol == "tcp-cubic" else 2e6
+    rates = {"rate_before_bps": 4e6, "rate_first_bps": 2e6, "rate_second_bps": 2e6, "rate_third_bps": 2e6}
+    if factors.get("paths_at_once") == 3:
+        rates = UNDER_CIRCLES
+    told = {"in_time_share": in_time, "at_all_share": in_time, "longest_silence_s": 15.0}
+    return {**told, **rates, "throughput_bps": rate_bps}
+
+
+LATER = {"train", "train-messages", "copies", "replaced", "handover-quic"}
+"""Experiments that the study got after it had been played."""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "verdict"),
+    [(several_paths_help, Verdict.REPRODUCED), (several_paths_hinder, Verdict.NOT_REPRODUCED)],
+)
+def test_claims_on_train_copies_replaced_paths_and_quic_follow_what_comes_out(
+    numbers: Numbers, verdict: Verdict
+) -> None:
+    judged = judging.judge(STUDY, summary(STUDY, numbers))
+    of_later = [it for it in judged if LATER & set(it.claim.experiments(STUDY))]
+    assert len(of_later) == 18
+    for it in of_later:
+        assert it.decision.verdict is verdict, (it.claim.id, it.decision)
 
 
 def test_it_has_claims_of_each_part_and_figures_for_them() -> None:
