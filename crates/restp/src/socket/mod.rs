@@ -34,7 +34,8 @@ impl Socket {
             Encapsulation::Udp => udp::UdpSocket::bind(address, options).map(Self::Udp),
             Encapsulation::RawIp => raw::RawSocket::bind(address).map(Self::Raw),
             other => {
-                let what = format!("this version of restp opens no sockets for {other:?}; take UDP or raw IP");
+                let what =
+                    format!("this version of restp opens no sockets for {other:?}; take UDP or raw IP");
                 Err(Error::io(what)(io::ErrorKind::Unsupported.into()))
             }
         }
