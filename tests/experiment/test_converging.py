@@ -122,6 +122,17 @@ def test_a_plan_without_it_has_neither_changes_nor_other_nodes() -> None:
         assert [it for it in pinned["network"][key] if it not in converges["network"][key]] == []
 
 
+@pytest.mark.parametrize(
+    ("method", "challenge", "pinned", "converging"),
+    [("disjoint", "nashville", 18, 21), ("iwpsp", "nashville", 19, 20), ("iwpsp", "central", 19, 30)],
+)
+def test_routers_that_us_fibre_needs(method: str, challenge: str, pinned: int, converging: int) -> None:
+    for more, routers in (("", pinned), ('converges_after = "5s"', converging)):
+        (run,) = runs(f'challenge = "{challenge}"\nmethod = "{method}"\n{more}')
+        nodes = [it for it in run["network"]["nodes"] if not it.get("switch")]
+        assert len(nodes) - len(("client", "server")) == routers
+
+
 def test_it_is_an_axis() -> None:
     fast, slow = runs(NASHVILLE, 'network.converges_after = ["200ms", "5s"]')
     assert min(it["at_s"] for it in fast["route_changes"]) == 20.2

@@ -141,16 +141,27 @@ impl Topology {
         walks: &[Vec<Vec<Direction>>],
         taps: &[String],
     ) -> BTreeMap<(String, String), Vec<(f64, Option<f64>)>> {
+        let tapped = |walk: &[Direction]| -> Vec<Direction> {
+            walk.iter().copied().filter(|it| taps.contains(&self.direction_name(*it))).collect()
+        };
+        let arriving: BTreeSet<Direction> = walks
+            .iter()
+            .flatten()
+            .flat_map(|walk| tapped(walk))
+            .filter(|it| !self.nodes[it.to].switch)
+            .collect();
         let mut found: BTreeMap<(Direction, Direction), BTreeSet<usize>> = BTreeMap::new();
         for (state, walks) in walks.iter().enumerate() {
             for walk in walks {
-                let tapped: Vec<Direction> = walk
-                    .iter()
-                    .copied()
-                    .filter(|direction| taps.contains(&self.direction_name(*direction)))
-                    .collect();
-                for pair in tapped.windows(2) {
+                for pair in tapped(walk).windows(2).filter(|pair| self.nodes[pair[0].to].switch) {
                     found.entry((pair[0], pair[1])).or_default().insert(state);
+                }
+            }
+            // What comes to a router may have been sent there in another state.
+            for &tap in &arriving {
+                let onwards = walks.iter().find(|walk| walk.first().is_some_and(|it| it.from == tap.to));
+                if let Some(next) = onwards.and_then(|walk| tapped(walk).first().copied()) {
+                    found.entry((tap, next)).or_default().insert(state);
                 }
             }
         }

@@ -7,11 +7,30 @@ uninvited in another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gauntlet.certificate import tolerance
 from gauntlet.certificate.answers import Findings, plural, seconds, span
+from gauntlet.certificate.stages import address_of
+
+
+def ways_in(
+    flow: Mapping[str, Any], ways: Sequence[Mapping[str, Any]], record: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """The ways of a flow of the record, and one more for each further link by which changes of routes may
+    lead its packets to its receiver: with that link as the last one.
+    """
+    found = list(ways)
+    hops = [hop for hop in record.get("hops", ()) if hop["next"].partition(">")[2] == flow.get("to")]
+    for way in ways:
+        ends = way.get("addresses") or [
+            address_of(str(flow.get(end, ""))) for end in ("source", "destination")
+        ]
+        last = [hop["next"] for hop in hops if [hop["source"], hop["destination"]] == list(ends)]
+        known = way["forward"][-1:]
+        found += [{**way, "forward": [*way["forward"][:-1], it]} for it in last if [it] != known]
+    return found
 
 
 def check_route_changes(plan_run: Mapping[str, Any], record: Mapping[str, Any], findings: Findings) -> None:
