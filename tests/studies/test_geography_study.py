@@ -31,7 +31,7 @@ def as_printed(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Ma
         "disjoint": (15e6, 10e6, 5e6, 0.0, 10e6),
         "iwpsp": (15e6, 10e6, 10e6, 5e6, 13.5e6),
     }
-    if experiment not in ("paths", "paths-100m", "standby"):
+    if experiment not in ("paths", "paths-100m", "standby", "converging"):
         return OF_BEARERS
     before, first, second, third, overall = rates[str(factors["network.method"])]
     return {
@@ -116,6 +116,28 @@ def test_claims_on_train_copies_replaced_paths_and_quic_follow_what_comes_out(
     assert len(of_later) == 18
     for it in of_later:
         assert it.decision.verdict is verdict, (it.claim.id, it.decision)
+
+
+CONVERGING = (
+    "converging-brings-mptcp-through", "converging-shares-what-is-up", "converging-carries-tcp",
+    "converging-geodiverse-still-more",
+)  # fmt: skip
+
+
+def test_claims_of_a_routing_that_converges_tell_it_from_pinned_paths() -> None:
+    def converging(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
+        told = as_printed(experiment, protocol, factors)
+        return {**told, "rate_third_bps": 3e6} if experiment == "converging" else told
+
+    def doubled(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
+        told = {**as_printed(experiment, protocol, factors), "throughput_bps": 13.5e6}
+        nothing = {"rate_first_bps": 1e6, "rate_second_bps": 10e6}
+        return {**told, **nothing} if experiment == "converging" else told
+
+    for results, verdict in ((converging, Verdict.REPRODUCED), (doubled, Verdict.NOT_REPRODUCED)):
+        judged = {it.claim.id: it.decision for it in judging.judge(STUDY, summary(STUDY, results))}
+        for claim in CONVERGING:
+            assert judged[claim].verdict is verdict, (claim, judged[claim])
 
 
 def test_it_has_claims_of_each_part_and_figures_for_them() -> None:

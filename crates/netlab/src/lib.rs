@@ -40,7 +40,9 @@ pub mod presets;
 pub mod qdisc;
 mod random;
 mod relay;
+mod rerouting;
 mod resolve;
+mod route_change;
 mod routing;
 mod seed;
 mod spec;
@@ -60,11 +62,13 @@ pub use network::{LinkCounters, Network, RelayCounters};
 pub use node::Node;
 pub use options::{BuildOptions, WholeKernel};
 pub use qdisc::{Diffserv, FairQueue, Fifo, HostQueue, QueueSpec};
+pub use rerouting::Hop;
+pub use route_change::RouteChange;
 pub use routing::Way;
 pub use spec::{
     AddressSpec, DEFAULT_MTU_BYTES, DEFAULT_TUNNEL_MTU_BYTES, LinkSpec, NetworkSpec, NodeSpec, RouteSpec,
     TunnelSpec,
 };
 pub use sysctl::Sysctls;
-pub use timeline::Timeline;
+pub use timeline::{Made, Timeline};
 pub use topology::Topology;

@@ -8,6 +8,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use serde::Serialize;
 
+use crate::build::messages;
 use crate::build::numbers::interface_index;
 use crate::netlink::{Netlink, Request};
 use crate::node::{Node, lock};
@@ -15,8 +16,8 @@ use crate::options::BuildOptions;
 use crate::packet_socket::Passing;
 use crate::qdisc::{HostQueue, Impairment, LEAF};
 use crate::relay::Relay;
-use crate::topology::{Direction, Topology};
-use crate::{Error, LinkChange, NetworkSpec, build, seed};
+use crate::topology::{Direction, NextHop, Route, Topology};
+use crate::{Error, LinkChange, NetworkSpec, RouteChange, build, seed};
 
 /// Nodes and links in the running kernel. Dropping it removes them, once no socket or thread in a node is
 /// left.
@@ -141,6 +142,20 @@ impl Network {
         self.nodes[direction.from].netlink().run(requests)?;
         impairments.insert(direction, new);
         Ok(())
+    }
+
+    /// Changes routes now (`at_s` is not looked at), those of each node in one go.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] if a change is not sound, [`Error::System`] if the kernel refuses.
+    pub fn change_routes(&self, changes: &[RouteChange]) -> Result<(), Error> {
+        let mut requests: BTreeMap<usize, Vec<Request>> = BTreeMap::new();
+        for change in changes {
+            let Route { node, to, hop } = self.topology.changed_route(change)?;
+            let via = if let NextHop::Via(via) = hop { Some(via) } else { None };
+            requests.entry(node).or_default().push(messages::changed_route(to, via));
+        }
+        requests.into_iter().try_for_each(|(node, of_node)| self.netlink(node).run(of_node))
     }
 
     /// Puts `queue` on every interface of a host but those of the link directions `left_out`. Interfaces have no queue

@@ -248,7 +248,7 @@ fn resolve_route(spec: &RouteSpec, topology: &Topology) -> Checked<Route> {
     Ok(Route { node, to, hop })
 }
 
-fn resolve_via(here: &str, via: &str, node: usize, topology: &Topology) -> Checked<IpAddr> {
+pub(crate) fn resolve_via(here: &str, via: &str, node: usize, topology: &Topology) -> Checked<IpAddr> {
     let via: IpAddr = via
         .parse()
         .map_err(|_| Error::Spec(format!("{here}: \"{via}\" is not an IP address such as 10.0.0.2")))?;

@@ -24,7 +24,7 @@ pub struct Way {
 }
 
 /// Adds what a certificate needs of one path: see [`Topology::default_taps`].
-fn add_taps(path: &[String], impaired: &BTreeSet<String>, taps: &mut Vec<String>) {
+pub(crate) fn add_taps(path: &[String], impaired: &BTreeSet<String>, taps: &mut Vec<String>) {
     for (i, direction) in path.iter().enumerate() {
         let wanted = match path.get(i + 1) {
             None => true,
@@ -77,6 +77,19 @@ impl Topology {
             }
         }
         Ok(taps)
+    }
+
+    /// The way between the first addresses of two nodes.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] as [`Topology::path`].
+    pub fn first_way(&self, from: &str, to: &str) -> Result<Way, Error> {
+        Ok(Way {
+            source: self.address_of(from)?,
+            destination: self.address_of(to)?,
+            forward: self.path(from, to)?,
+            back: self.path(to, from)?,
+        })
     }
 
     /// Further ways between two nodes with several addresses each, beside that between their first ones: one to each
@@ -138,7 +151,7 @@ impl Topology {
         Ok(())
     }
 
-    fn impaired(&self, timeline: &[LinkChange]) -> Result<BTreeSet<String>, Error> {
+    pub(crate) fn impaired(&self, timeline: &[LinkChange]) -> Result<BTreeSet<String>, Error> {
         timeline.iter().map(|change| Ok(self.direction_name(self.direction(&change.link)?))).collect()
     }
 
@@ -153,13 +166,29 @@ impl Topology {
     }
 
     fn walk(&self, from: usize, destination: IpAddr, depth: usize) -> Result<Vec<Direction>, Error> {
+        match self.walk_as_far(from, destination, depth)? {
+            (path, None) => Ok(path),
+            (_, Some((node, destination))) => Err(self.no_route(node, destination)),
+        }
+    }
+
+    /// As far as routes lead: the way, and where there is none further the node and what it knows no route to.
+    pub(crate) fn walk_as_far(
+        &self,
+        from: usize,
+        destination: IpAddr,
+        depth: usize,
+    ) -> Result<(Vec<Direction>, Option<(usize, IpAddr)>), Error> {
         let mut path = Vec::new();
         let mut node = from;
         for _ in 0..MAX_HOPS {
             if self.has_address(node, destination) {
-                return Ok(path);
+                return Ok((path, None));
             }
-            match self.decide(node, destination)? {
+            let Some(decision) = self.found(node, destination) else {
+                return Ok((path, Some((node, destination))));
+            };
+            match decision {
                 Decision::Link { link, next_hop } => {
                     let across = self.across_segment(node, link, next_hop).ok_or_else(|| {
                         Error::Spec(format!(
@@ -174,7 +203,11 @@ impl Topology {
                 Decision::Tunnel(tunnel) if depth < self.tunnels.len() => {
                     let [a, b] = self.tunnels[tunnel].ends;
                     let far = if a.node == node { b } else { a };
-                    path.extend(self.walk(node, far.outer.into(), depth + 1)?);
+                    let (below, stuck) = self.walk_as_far(node, far.outer.into(), depth + 1)?;
+                    path.extend(below);
+                    if stuck.is_some() {
+                        return Ok((path, stuck));
+                    }
                     node = far.node;
                 }
                 Decision::Tunnel(tunnel) => {
@@ -191,28 +224,38 @@ impl Topology {
         )))
     }
 
-    fn has_address(&self, node: usize, address: IpAddr) -> bool {
+    pub(crate) fn has_address(&self, node: usize, address: IpAddr) -> bool {
         self.addresses.iter().any(|own| own.node == node && own.net.addr() == address)
             || self.tunnels.iter().any(|t| t.ends.iter().any(|e| e.node == node && e.inner.addr() == address))
     }
 
-    /// The longest matching prefix among the node's connected prefixes, tunnels and routes.
+    /// What the node does with packets to `destination`.
     pub(crate) fn decide(&self, node: usize, destination: IpAddr) -> Result<Decision, Error> {
+        self.found(node, destination).ok_or_else(|| self.no_route(node, destination))
+    }
+
+    fn no_route(&self, node: usize, destination: IpAddr) -> Error {
+        Error::Spec(format!("node \"{}\" has no route to {destination}", self.nodes[node].name))
+    }
+
+    /// The longest matching prefix among the node's connected prefixes, tunnels and routes.
+    fn found(&self, node: usize, destination: IpAddr) -> Option<Decision> {
         let connected = self
             .addresses
             .iter()
             .filter(|own| own.node == node)
-            .map(|own| (own.net, Decision::Link { link: own.link, next_hop: destination }));
+            .map(|own| (own.net, Some(Decision::Link { link: own.link, next_hop: destination })));
         let tunnels = self.tunnels.iter().enumerate().flat_map(|(index, tunnel)| {
             let own = tunnel.ends.into_iter().filter(move |end| end.node == node);
-            own.map(move |end| (end.inner, Decision::Tunnel(index)))
+            own.map(move |end| (end.inner, Some(Decision::Tunnel(index))))
         });
         let routes = self.routes.iter().filter(|route| route.node == node).filter_map(|route| {
             let decision = match route.hop {
-                NextHop::Tunnel(index) => Decision::Tunnel(index),
+                NextHop::Tunnel(index) => Some(Decision::Tunnel(index)),
+                NextHop::Nowhere => None,
                 NextHop::Via(via) => {
                     let own = self.addresses.iter().find(|own| own.node == node && own.net.contains(&via))?;
-                    Decision::Link { link: own.link, next_hop: via }
+                    Some(Decision::Link { link: own.link, next_hop: via })
                 }
             };
             Some((route.to, decision))
@@ -222,10 +265,7 @@ impl Topology {
             .chain(routes)
             .filter(|(net, _)| net.contains(&destination))
             .max_by_key(|(net, _)| net.prefix_len())
-            .map(|(_, decision)| decision)
-            .ok_or_else(|| {
-                Error::Spec(format!("node \"{}\" has no route to {destination}", self.nodes[node].name))
-            })
+            .and_then(|(_, decision)| decision)
     }
 
     /// The directions from `node` out on `link` to the node that has `address`, through any switches between.

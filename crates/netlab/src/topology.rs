@@ -50,6 +50,8 @@ pub(crate) struct Route {
 pub(crate) enum NextHop {
     Via(IpAddr),
     Tunnel(usize),
+    /// The node knows no way, and says so to who sends there.
+    Nowhere,
 }
 
 #[derive(Debug, Clone)]

@@ -49,6 +49,13 @@ fn set_initial_windows(run: &Run, flows: &[Flow], network: &Network) -> Result<(
     for (spec, window) in &by_route {
         let InitialWindow::Segments(segments) = *window else { continue };
         let ends = BTreeSet::from([&spec.from, &spec.to]);
+        if let Some(change) = run.route_changes.iter().find(|change| ends.contains(&change.node)) {
+            return Err(Failure::new(format!(
+                "flow {}: `initial_window_segments` is part of the routes of its hosts, and a route of \"{}\" changes; \
+                 leave one of them out",
+                spec.id, change.node
+            )));
+        }
         let other = by_route
             .iter()
             .find(|(other, its)| its != window && BTreeSet::from([&other.from, &other.to]) == ends);

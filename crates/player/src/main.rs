@@ -19,6 +19,7 @@ mod play;
 mod processor;
 mod programs;
 mod record;
+mod rerouted;
 mod terminal;
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use netlab::{InPathSpec, LinkChange, NetworkSpec};
+use netlab::{InPathSpec, LinkChange, NetworkSpec, RouteChange};
 use serde::{Deserialize, Serialize};
 use transports::Costs;
 use workload::FlowSpec;
@@ -55,6 +55,9 @@ pub struct Run {
     /// Changes of links over time.
     #[serde(default)]
     pub timeline: Vec<LinkChange>,
+    /// Changes of routes over time.
+    #[serde(default)]
+    pub route_changes: Vec<RouteChange>,
     /// What the servers in a node compute with; none: computing costs nothing.
     #[serde(default)]
     pub processor: Option<ProcessorSpec>,
@@ -290,6 +293,7 @@ impl Run {
         }
         unique("flow", self.flows.iter().map(|flow| flow.id.as_str()))?;
         unique("program", self.programs.iter().map(|program| program.id.as_str()))?;
+        self.check_route_changes()?;
         self.processor.iter().try_for_each(ProcessorSpec::check)?;
         for program in &self.programs {
             if program.argv.is_empty() {
@@ -300,6 +304,23 @@ impl Run {
             }
         }
         Ok(())
+    }
+}
+
+impl Run {
+    /// Against the network, which is looked at only where there are any.
+    fn check_route_changes(&self) -> Result<()> {
+        if self.route_changes.is_empty() {
+            return Ok(());
+        }
+        let topology = self.network.with_in_path(&self.in_path)?.resolve()?;
+        Ok(topology.check_route_changes(&self.route_changes, &self.pairs())?)
+    }
+
+    /// Nodes that talk to each other: the ends of each flow, and those of programs.
+    pub fn pairs(&self) -> Vec<(&str, &str)> {
+        let flows = self.flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str()));
+        flows.chain(self.program_pairs()).collect()
     }
 }
 

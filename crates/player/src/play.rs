@@ -28,6 +28,7 @@ use crate::plan::{Packets, Run};
 use crate::processor::NodeProcessor;
 use crate::programs::Programs;
 use crate::record::{FlowPath, Guest, QLOG, Record};
+use crate::rerouted;
 
 /// How often the host hears of a run that is under way, in parts of its expected length.
 const REPORTS_A_RUN: f64 = 50.0;
@@ -55,7 +56,8 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     network.topology().check_timeline(&run.timeline)?;
     hosts::set(run, &flows, &network)?;
     let ways = further_ways(run, &flows, &network)?;
-    let taps = taps(run, &ways, &network)?;
+    let changing = rerouted::ways(run, &ways, &network)?;
+    let taps = taps(run, &ways, &changing, &network)?;
     // What the timeline gives a rate or a delay has that queue and no other.
     let changed: Vec<&str> = run.timeline.iter().map(|change| change.link.as_str()).collect();
     for (spec, _) in run.flows.iter().zip(&flows).filter(|(_, flow)| flow.wants_release_times()) {
@@ -73,7 +75,8 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let receiving = receiving_taps(run, &network, &taps)?;
     let capture = start_capture(run, &network, clock, &taps, &receiving, folder)?;
     let in_path = InPathNodes::start(run, &flows, &network, clock)?;
-    let timeline = Timeline::start(Arc::clone(&network), clock, run.timeline.clone())?;
+    let timeline =
+        Timeline::start(Arc::clone(&network), clock, run.timeline.clone(), run.route_changes.clone())?;
     let (ended, ends) = channel();
     let gate = Gate::closed();
     let mut running = Vec::with_capacity(flows.len());
@@ -100,7 +103,7 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let links = network.link_counters()?;
     let in_path = in_path.stop()?;
     let drops = drops.stop()?;
-    let timeline = timeline.stop()?;
+    let made = timeline.stop()?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     let nodes = ground.usage(&network)?;
     let kernel = if in_path::meddles(run) { kernel_counters::of_hosts(run, &network)? } else { Vec::new() };
@@ -121,7 +124,9 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
         links,
         taps: captured.map(|captured| captured.taps).unwrap_or_default(),
         paths,
-        timeline,
+        timeline: made.links,
+        hops: network.topology().hops(&changing, &made.routes, &taps)?,
+        route_changes: made.routes,
         drops,
         in_path: in_path.into_iter().map(|log| log.counters).collect(),
         kernel,
@@ -146,19 +151,17 @@ fn further_ways(run: &Run, flows: &[Flow], network: &Network) -> Result<Vec<(Str
 }
 
 /// The taps of a run: those the plan names, else those that a certificate needs.
-fn taps(run: &Run, ways: &[(String, Way)], network: &Network) -> Result<Vec<String>> {
+fn taps(run: &Run, ways: &[(String, Way)], changing: &[Way], network: &Network) -> Result<Vec<String>> {
     if run.record.packets == Packets::None {
         return Ok(Vec::new());
     }
     if let Some(taps) = &run.record.taps {
         return Ok(taps.clone());
     }
-    let flows = run.flows.iter().map(|flow| (flow.from.as_str(), flow.to.as_str()));
-    let programs = run.program_pairs();
-    let pairs: Vec<_> = flows.chain(programs).collect();
     let touched = touched(run);
-    let mut taps = network.topology().default_taps(&pairs, &touched)?;
+    let mut taps = network.topology().default_taps(&run.pairs(), &touched)?;
     network.topology().add_taps_of(ways.iter().map(|(_, way)| way), &touched, &mut taps)?;
+    network.topology().add_taps_of_changed(changing, (&touched, &run.route_changes), &mut taps)?;
     // Whether a flow passes or not: that nothing came to a node is to be seen as well.
     for link in in_path::links(run) {
         if !taps.contains(&link) {
@@ -228,12 +231,14 @@ fn corrupts(run: &Run) -> bool {
     run.timeline.iter().any(|change| change.corrupt.is_some_and(|probability| probability > 0.0))
 }
 
-/// The last link direction of each flow's first way, where it is tapped: from its packets the instants of byte streams
-/// are worked out.
+/// The last link direction of each flow's first way, where it is tapped and no change of routes leads round it: from its
+/// packets the instants of byte streams are worked out.
 fn receiving_taps(run: &Run, network: &Network, taps: &[String]) -> Result<Vec<Option<String>>> {
     let tapped = |flow: &FlowSpec| {
         let last = network.path(&flow.from, &flow.to)?.pop();
-        Ok(last.filter(|link| taps.contains(link)))
+        let last = last.filter(|link| taps.contains(link));
+        let stays = rerouted::last_link_stays(run, flow, network)?;
+        Ok(last.filter(|_| stays))
     };
     run.flows.iter().map(tapped).collect()
 }

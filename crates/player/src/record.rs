@@ -5,7 +5,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use netlab::{InPathCounters, LinkChange, LinkCounters, RelayCounters, TapCounters};
+use netlab::{Hop, InPathCounters, LinkChange, LinkCounters, RelayCounters, RouteChange, TapCounters};
 use serde::Serialize;
 use transports::ProcessorUsage;
 use workload::FlowResult;
@@ -55,6 +55,12 @@ pub struct Record {
     pub nodes: Vec<NodeUsage>,
     /// Changes of links with the instants at which they were made.
     pub timeline: Vec<LinkChange>,
+    /// Changes of routes with the instants at which they were made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub route_changes: Vec<RouteChange>,
+    /// With changes of routes: which tap follows which, and when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<Hop>,
     /// What the nodes did that stand in links; packet by packet it is in `in_path.arrow`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub in_path: Vec<InPathCounters>,
@@ -245,6 +251,8 @@ impl Record {
             paths: Vec::new(),
             nodes: Vec::new(),
             timeline: Vec::new(),
+            route_changes: Vec::new(),
+            hops: Vec::new(),
             in_path: Vec::new(),
             drops: Vec::new(),
             kernel: Vec::new(),

@@ -37,6 +37,7 @@ from gauntlet.certificate.in_path import (
 )
 from gauntlet.certificate.losses import check_copies, check_losses, check_outage
 from gauntlet.certificate.queues import check_limit, check_tail_drops, occupancy
+from gauntlet.certificate.rerouting import check_route_changes
 from gauntlet.certificate.scripted import read_scripts, with_scripted
 from gauntlet.certificate.shaper import check_pace, check_rate
 from gauntlet.certificate.sizes import check_sizes, link_mtu_bytes
@@ -78,6 +79,7 @@ def _judge(plan_run: Mapping[str, Any], record: Mapping[str, Any], record_dir: P
     findings = Findings()
     try:
         _check_identity(plan_run, record, findings)
+        check_route_changes(plan_run, record, findings)
         capture = _check_capture(plan_run, record, record_dir, findings)
         impairments = _check_network(plan_run, record, record_dir, capture, findings)
         check_claims(plan_run, record, record_dir, capture, findings)
@@ -206,7 +208,7 @@ def _check_network(
     check_nodes(plan_run, record, record_dir, capture, findings)
     if nodes:
         capture = without_unsound(capture)
-    routes = read_routes(record["flows"], record["paths"])
+    routes = read_routes(record["flows"], record["paths"], record.get("hops", ()))
     tap_numbers = {tap["link"]: tap["tap"] for tap in record["taps"]}
     for name in routes.unread:
         findings.undecided.append(

@@ -20,6 +20,7 @@ from gauntlet.certificate.arrivals import NEVER, Arrivals
 from gauntlet.certificate.capture import Capture
 from gauntlet.certificate.established import Opened, check_established
 from gauntlet.certificate.first_flight import check_first_flight
+from gauntlet.certificate.rerouting import ways_in
 from gauntlet.certificate.seen import (
     AT_RECEIVER,
     AT_REQUESTER,
@@ -56,7 +57,8 @@ def check_claims(
         if claims.claims_nothing:
             findings.add("bytes", None, None, f"{claims.name} claims no received byte.")
             continue
-        seen = seen_at(AT_RECEIVER, claims, ways, capture, damaged=damaged)
+        arriving = ways_in(claims.told, ways, record)
+        seen = seen_at(AT_RECEIVER, claims, arriving, capture, damaged=damaged)
         answers = claims.planned.get("app") == _ANSWERED and claims.objects is not None
         back = seen_at(AT_REQUESTER, claims, ways, capture, damaged=damaged) if answers else seen
         if isinstance(seen, str) or isinstance(back, str):

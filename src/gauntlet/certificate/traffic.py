@@ -135,7 +135,8 @@ def follow(
     `backlog` and `scripted`). `returned` as for `stage_inputs`."""
     if returned is not None:
         feeds = {**feeds, returned: set()}
-    inputs, outputs = stage_inputs(feeds, taps, routes, returned), taps[asked.link]
+    during = routes.during.get(asked.link)
+    inputs, outputs = stage_inputs(feeds, taps, routes, returned, during), taps[asked.link]
     least, most = delay_windows(asked, inputs.time_ns)
     earliest_ns = inputs.time_ns + least - tolerance.current().time_ns
     if asked.kind == "tbf":

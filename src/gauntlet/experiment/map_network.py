@@ -1,6 +1,7 @@
 """[network] with a map: paths through a network of geography as links, with what a challenge takes down when.
 
-Only nodes and links of the paths are there. The host `client` is at the first end, `server` at the last.
+Only nodes and links of the paths are there, and of the ways to which they turn. The host `client` is at the
+first end, `server` at the last.
 """
 
 import re
@@ -9,9 +10,10 @@ from itertools import pairwise
 from pathlib import Path
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import own_network
+from gauntlet.experiment import converging, own_network
 from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.own_network import Cable, Layout
+from gauntlet.experiment.reroutes import Reroute
 from gauntlet.geography import fibre, methods, packaged
 from gauntlet.geography.challenges import profiles
 from gauntlet.geography.network import Network
@@ -38,23 +40,34 @@ def layout(section: NetworkSection, folder: Path) -> Layout:
     network = packaged.load(str(folder / named) if Path(named).suffix else named)
     paths = _written(section, network) if section.paths else _found(section, network)
     down = None if section.challenge is None else profiles.outages(section.challenge, network)
+    turns = (
+        []
+        if down is None or section.converges_after is None
+        else converging.turns(network, paths, down, section.converges_after)
+    )
+    ways = [*paths, *(turn.way for turn in turns)]
     longest_s = max(network.delay_s(path) for path in paths)
     rate_bps = section.rate or 0
     queue = section.queue or max(SMALLEST_QUEUE_BYTES, round(rate_bps * 2 * longest_s / 8))
     state = own_network.planned_keys({"rate": rate_bps, "queue": queue, "loss": section.loss})
-    names = _names([node for path in paths for node in path])
+    names = _names([node for way in ways for node in way])
     cables = []
-    for number in dict.fromkeys(number for path in paths for number in network.links_of(path)):
+    for number in dict.fromkeys(number for way in ways for number in network.links_of(way)):
         link = network.links[number]
         own = {**state, "delay_s": round(fibre.delay_s(link.length_km), 9)}
         ends = (names[link.ends[0]], names[link.ends[1]])
         when = () if down is None else down.links.get(link.ends, ())
         cables.append(Cable(ends, own, own, down=[list(interval) for interval in when]))
     first, last = names[paths[0][0]], names[paths[0][-1]]
+
+    def between_hosts(way: MapPath) -> tuple[str, ...]:
+        return (CLIENT, *(names[node] for node in way), SERVER)
+
     return Layout(
         (Cable((CLIENT, first)), *cables, Cable((last, SERVER))),
-        paths=tuple((CLIENT, *(names[node] for node in path), SERVER) for path in paths),
+        paths=tuple(map(between_hosts, paths)),
         map=told(network, paths, section.challenge),
+        reroutes=tuple(Reroute(turn.at_s, turn.path + 1, between_hosts(turn.way)) for turn in turns),
     )
 
 

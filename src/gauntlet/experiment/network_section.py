@@ -204,6 +204,8 @@ class NetworkSection(Strict):
     """On a map: the greatest difference of delays; None: any."""
     challenge: str | None = None
     """On a map: what takes nodes and links down, and when; None: nothing does."""
+    converges_after: Time | None = None
+    """On a map: how long after a link fails or comes back its paths turn to other ways; None: they stay."""
     rate: Rate | None = None
     """On a map: of every cable."""
     queue: Queue | None = None
@@ -241,6 +243,10 @@ class NetworkSection(Strict):
         searched = [name for name in ("method", "count", *bounds) if getattr(self, name) is not None]
         if self.paths and searched:
             raise ValueError(f"'{searched[0]}' finds paths, and they are written out; keep one of them.")
+        if self.converges_after is not None and self.challenge is None:
+            raise ValueError(
+                "'converges_after' means nothing where nothing fails; add challenge, or leave it out."
+            )
         if self.set:
             raise ValueError("'set' is of links by their names, and those of a map have none; leave it out.")
 
@@ -251,7 +257,20 @@ class NetworkSection(Strict):
 
 
 OF_MAP = frozenset(
-    {"from_", "to", "method", "count", "apart", "stretch", "skew", "challenge", "rate", "queue", "loss"}
+    {
+        "from_",
+        "to",
+        "method",
+        "count",
+        "apart",
+        "stretch",
+        "skew",
+        "challenge",
+        "converges_after",
+        "rate",
+        "queue",
+        "loss",
+    }
 )
 """Keys of networks on a map alone."""
 AXES = ("file", *sorted(NetworkSection.written(name) for name in OF_MAP), "map")

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import followed, queues
+from gauntlet.experiment import followed, queues, reroutes
 from gauntlet.experiment.followed import OF_RATE, Followed
 from gauntlet.experiment.network_addresses import MOST_PATHS, Addresses, Written, addressed
 from gauntlet.experiment.network_routes import Hop, Routes, Tunnel, Via, WrittenRoute, routes
 from gauntlet.experiment.network_section import NetworkLink, NetworkSection
 from gauntlet.experiment.queues import QueueSection
+from gauntlet.experiment.reroutes import Reroute
 
 NAME = "own"
 """What `LinkConditions.network` calls a network that is no preset."""
@@ -83,6 +84,8 @@ class Layout:
     tunnels: tuple[LaidTunnel, ...] = ()
     map: Mapping[str, Any] | None = None
     """Where it was taken from, to draw (`gauntlet.geography.told`)."""
+    reroutes: tuple[Reroute, ...] = ()
+    """Other ways that paths take from an instant on."""
 
     @property
     def nodes(self) -> list[str]:
@@ -135,6 +138,8 @@ class OwnNetwork:
     """Of these the first one on the way of the first flow."""
     map: Mapping[str, Any] | None = None
     """The map from which it was taken."""
+    route_changes: Sequence[State] = ()
+    """As a plan has them."""
 
     def to_json(self) -> dict[str, Any]:
         """What runs keep of it."""
@@ -143,6 +148,8 @@ class OwnNetwork:
             found["followed"] = self.followed
         if self.ridden is not None:
             found["rest"] = self.ridden.rest
+        if self.route_changes:
+            found["route_changes"] = self.route_changes
         return found
 
 
@@ -222,7 +229,8 @@ def built(asked: Layout, pairs: Iterable[Hop]) -> OwnNetwork:
     ]
     ridden = _ridden(cables, pairs, hops_of)
     shown = [_link(cable) for cable in cables]
-    return OwnNetwork(network, timeline, ways, shown, follow, ridden, asked.map)
+    changed = reroutes.changes(found, asked.reroutes)
+    return OwnNetwork(network, timeline, ways, shown, follow, ridden, asked.map, changed)
 
 
 def _link(cable: Cable) -> State:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import player
+from gauntlet.experiment import plan_routes, player
+from gauntlet.experiment.plan_routes import PlanRouteChange
 from gauntlet.experiment.strict import Location, Strict, sentence, unknown_key
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -353,6 +354,9 @@ class PlanRun(Strict):
     limit_s: Positive
     network: PlanNetwork
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
+    route_changes: Annotated[list[PlanRouteChange], AfterValidator(plan_routes.in_order)] = Field(
+        default_factory=list
+    )
     in_path: list[PlanInPath] = Field(default_factory=list)
     drops: list[PlanDrop] = Field(default_factory=list)
     processor: PlanProcessor | None = None
@@ -368,6 +372,12 @@ class PlanRun(Strict):
             for name in ids:
                 if ids.count(name) > 1:
                     raise ValueError(f"the {what} '{name}' stands twice; give each its own id.")
+        return self
+
+    @model_validator(mode="after")
+    def _routes(self) -> "PlanRun":
+        if self.network.preset is None:
+            plan_routes.check(self.route_changes, self.network.nodes, self.network.addresses)
         return self
 
 

@@ -15,6 +15,7 @@ def plan_run(spec: RunSpec) -> dict[str, Any]:
 def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
     """The same without the id and without the timeline, which runs with equal links share."""
     scripted = drops.scripted(spec)
+    changes = [dict(change) for change in (spec.link.own or {}).get("route_changes", ())]
     return {
         "seed": spec.seed,
         "limit_s": spec.limit_s,
@@ -22,6 +23,7 @@ def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
         "sysctls": dict(spec.sysctls),
         "flows": [_flow(spec, flow, index) for index, flow in enumerate(spec.flows)],
         "record": dict(spec.record),
+        **({"route_changes": changes} if changes else {}),
         **({"offload": True} if spec.link.offload == "on" else {}),
         **({"drops": scripted} if scripted else {}),
         **({"in_path": [dict(node) for node in spec.in_path]} if spec.in_path else {}),

@@ -115,7 +115,7 @@ fn falling_delay_keeps_the_order() -> Finding {
     lab.change(DELAYED, delay(0.050))?;
     let fall_s = lab.clock.now_ns()? as f64 / 1e9 + 0.1;
     let fall = LinkChange { at_s: fall_s, link: DELAYED.into(), ..delay(0.010) };
-    let player = Timeline::start(Arc::clone(&lab.network), lab.clock, vec![fall])?;
+    let player = Timeline::start(Arc::clone(&lab.network), lab.clock, vec![fall], Vec::new())?;
     let capture = lab.capture(&[BEFORE, DELAYED])?;
     lab.send("client", "server", 1476, 300, 1_000_000)?;
     lab.settle(1.0)?;
@@ -163,9 +163,9 @@ fn timeline_is_punctual() -> Finding {
             LinkChange { at_s, link: DELAYED.into(), ..delay(f64::from(i % 7) * 0.001) }
         })
         .collect();
-    let player = Timeline::start(Arc::clone(&lab.network), lab.clock, entries.clone())?;
+    let player = Timeline::start(Arc::clone(&lab.network), lab.clock, entries.clone(), Vec::new())?;
     lab.settle(5.0)?;
-    let made = player.stop()?;
+    let made = player.stop()?.links;
     ensure!(made.len() == 200, "{} of 200 changes were made", made.len());
     let mut worst_s: f64 = 0.0;
     // The entry at zero is made when the timeline starts, a little after the clock.

@@ -2,14 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
 
 use netlab::{
     AddressSpec, BuildOptions, Capture, CaptureOptions, LinkChange, LinkSpec, Network, NetworkSpec, NodeSpec,
-    sysctl,
+    RouteChange, RouteSpec, Timeline, sysctl,
 };
 
 use crate::check::{Check, Finding, ensure};
-use crate::traffic::{Lab, Outcome};
+use crate::traffic::{Lab, Outcome, arrivals};
 
 pub const CHECKS: &[Check] = &[
     ("rail-d34 packets take the computed paths", packets_take_the_computed_paths),
@@ -18,6 +19,7 @@ pub const CHECKS: &[Check] = &[
     ("wire carries IPv6", wire_carries_ipv6),
     ("switch-to-switch Ethernet", two_switches),
     ("settings reach every node", settings_reach_every_node),
+    ("routes change at their instants", routes_change_at_their_instants),
 ];
 
 /// Moves `bytes` over TCP from one node to another.
@@ -199,4 +201,76 @@ fn settings_reach_every_node() -> Finding {
         ensure!(refusal.is_users_mistake() && refusal.to_string().contains(name), "{name}: {refusal}");
     }
     Ok("in every node, once for the kernel, and refused when unknown".into())
+}
+
+/// `a` - `n`, then by `x` or by `y` to `b`.
+fn two_ways() -> NetworkSpec {
+    let links = [("a", "n"), ("n", "x"), ("n", "y"), ("x", "b"), ("y", "b")];
+    let address = |number: usize, last: u8, node: &str, link: &str| AddressSpec {
+        node: node.into(),
+        link: link.into(),
+        address: format!("10.{number}.0.{last}/24"),
+    };
+    let route = |node: &str, to: &str, via: &str| RouteSpec {
+        node: node.into(),
+        to: to.into(),
+        via: Some(via.into()),
+        tunnel: None,
+    };
+    NetworkSpec {
+        nodes: ["a", "n", "x", "y", "b"]
+            .map(|name| NodeSpec { name: name.into(), switch: false, in_path: false })
+            .into(),
+        links: links.map(|(a, b)| LinkSpec { a: a.into(), b: b.into(), mtu_bytes: 1500 }).into(),
+        addresses: links
+            .iter()
+            .enumerate()
+            .flat_map(|(number, (a, b))| [address(number, 1, a, b), address(number, 2, b, a)])
+            .collect(),
+        routes: vec![
+            route("a", "default", "10.0.0.2"),
+            route("n", "10.3.0.0/24", "10.1.0.2"),
+            route("y", "10.3.0.0/24", "10.4.0.2"),
+        ],
+        ..NetworkSpec::default()
+    }
+}
+
+fn routes_change_at_their_instants() -> Finding {
+    let lab = Lab::new(&two_ways(), 1)?;
+    let begin_s = (lab.clock.now_ns()? / 10_000_000 + 5) as f64 / 100.0;
+    let change = |after_s: f64, via: Option<&str>| RouteChange {
+        at_s: begin_s + after_s,
+        node: "n".into(),
+        to: "10.3.0.0/24".into(),
+        via: via.map(Into::into),
+    };
+    let changes =
+        vec![change(0.2505, Some("10.2.0.2")), change(0.4505, None), change(0.6505, Some("10.1.0.2"))];
+    let player = Timeline::start(Arc::clone(&lab.network), lab.clock, Vec::new(), changes)?;
+    let capture = lab.capture(&["a>n", "n>x", "n>y", "x>b", "y>b"])?;
+    lab.send("a", "b", 200, 1000, 1_000_000)?;
+    lab.settle(0.5)?;
+    let made = player.stop()?.routes;
+    let captured = capture.stop()?;
+    ensure!(made.len() == 3, "{} of 3 changes were made", made.len());
+    let mut worst_s: f64 = 0.0;
+    for (made, after_s) in made.iter().zip([0.2505, 0.4505, 0.6505]) {
+        worst_s = worst_s.max((made.at_s - begin_s - after_s).abs());
+    }
+    ensure!(worst_s < 2e-6, "a change came {worst_s} s off its time");
+    let at_s = |tap: &str| -> Outcome<Vec<f64>> {
+        Ok(arrivals(&captured, tap)?.iter().map(|it| it.t_ns as f64 / 1e9 - begin_s).collect())
+    };
+    let (sent, by_x, by_y) = (at_s("a>n")?, at_s("n>x")?, at_s("n>y")?);
+    let within = |after_s: f64, from_s: f64, to_s: f64| after_s > from_s && after_s < to_s;
+    let turned = |after_s: f64| within(after_s, 0.2505, 0.4505);
+    let nowhere = |after_s: f64| within(after_s, 0.4505, 0.6505);
+    ensure!(by_y.iter().all(|it| turned(*it)), "a packet took the new way too early or too late");
+    ensure!(by_x.iter().all(|it| !turned(*it) && !nowhere(*it)), "a packet took the old way too late");
+    let lost = sent.iter().filter(|it| nowhere(**it)).count();
+    ensure!(by_x.len() + by_y.len() + lost == sent.len(), "packets are missing");
+    ensure!(by_y.len() == 200 && lost == 200, "{} took the new way, {lost} found none", by_y.len());
+    ensure!(at_s("y>b")?.len() == 200, "not all of the new way arrived");
+    Ok(format!("200 packets went round, 200 nowhere, {} as before", by_x.len()))
 }

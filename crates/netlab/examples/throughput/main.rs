@@ -72,7 +72,7 @@ fn measure() -> Outcome<()> {
         _ => Some(CaptureOptions { taps, file: Some("/tmp/packets.bin".into()), ..Default::default() }),
     };
     let running = options.map(|options| Capture::start(&network, clock, &options)).transpose()?;
-    let player = Timeline::start(Arc::clone(&network), clock, timeline)?;
+    let player = Timeline::start(Arc::clone(&network), clock, timeline, Vec::new())?;
     transfer(&network, from, to, bytes)?;
     let virtual_s = clock.now_ns()? as f64 / 1e9;
     player.stop()?;

@@ -155,6 +155,20 @@ pub(crate) fn route_into(to: IpNet, tunnel: u32) -> Request {
     create(format!("cannot add the route to {to} into a tunnel"), RouteNetlinkMessage::NewRoute(message))
 }
 
+/// A route in place of the one that is there, if any: by a next hop, or none (who sends there is told so).
+pub(crate) fn changed_route(to: IpNet, via: Option<IpAddr>) -> Request {
+    let mut message = route(to);
+    match via {
+        Some(via) => message.attributes.push(RouteAttribute::Gateway(RouteAddress::from(via))),
+        None => message.header.kind = RouteType::Unreachable,
+    }
+    Request {
+        what: format!("cannot change the route to {to}"),
+        flags: NLM_F_CREATE | NLM_F_REPLACE,
+        message: RouteNetlinkMessage::NewRoute(message),
+    }
+}
+
 /// The route to one address by a next hop, with an initial window of TCP; it stands before the one that leads there
 /// anyway, being longer, and replaces its like.
 pub(crate) fn windowed_via(to: IpAddr, via: IpAddr, segments: u32) -> Request {

@@ -242,6 +242,7 @@ fn inside(topology: &Topology, node: usize) -> Vec<Request> {
         requests.push(match route.hop {
             NextHop::Via(via) => messages::route_via(route.to, via),
             NextHop::Tunnel(tunnel) => messages::route_into(route.to, tunnel_index(topology, tunnel)),
+            NextHop::Nowhere => messages::changed_route(route.to, None),
         });
     }
     requests
