@@ -37,6 +37,10 @@ def test_a_chain_has_none_and_a_ring_has_some() -> None:
     pairs = [diversity.effective(ring, *pair) for pair in combinations(places, 2)]
     assert diversity.total(ring) == pytest.approx(sum(pairs) / 6)
     apart_km = diversity.farthest(ring, "a", "c", 3)[1][1]
+    assert diversity.effective(ring, "a", "c") == pytest.approx(1 - math.exp(-apart_km / 100))
+    wide = [diversity.effective(ring, *pair, scale_km=1000.0) for pair in combinations(places, 2)]
+    assert diversity.total(ring, scale_km=1000.0) == pytest.approx(sum(wide) / 6)
+    assert diversity.total(ring, scale_km=1000.0) < diversity.total(ring)
     assert diversity.effective(ring, "a", "c", scale_km=apart_km) == pytest.approx(1 - 1 / math.e)
 
 

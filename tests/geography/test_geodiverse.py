@@ -7,8 +7,9 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.geography import compared, exact, iwpsp, methods, mlw, packaged
-from gauntlet.geography.network import Network, Path
+from gauntlet.geography.network import Link, Network, Path
 from gauntlet.geography.separation import Separation
+from gauntlet.geography.sphere import Place
 from gauntlet.geography.wanted import Wanted
 
 from .made import all_paths, best, drawn, keeps, network
@@ -24,6 +25,8 @@ WANTED = [
     Wanted(3, 50.0, stretch_hops=2, skew_s=0.01),
     Wanted(1, 500.0),
     Wanted(2, 0.0, stretch_hops=0),
+    # So little is asked for that a way with a loop in it would do.
+    Wanted(4, 0.0),
 ]
 
 
@@ -86,6 +89,50 @@ def test_where_the_shortest_path_is_in_the_way_only_the_exact_search_finds_two()
     assert set(exact.paths(trap, "s", "t", wanted)) == {("s", "a", "c", "t"), ("s", "d", "b", "t")}
     for heuristic in HEURISTICS.values():
         assert heuristic(trap, "s", "t", wanted) == [("s", "a", "b", "t")]
+
+
+def test_a_better_set_is_found_after_a_worse_one_with_the_shortest_path_in_it() -> None:
+    """A bound that counts a path too many would cut the better set off."""
+    trap = network(
+        {"s": (0, 0), "a": (0.5, 1), "b": (-0.5, 2), "c": (3, 2), "d": (-3, 1), "e": (6, 1.5), "t": (0, 3)},
+        [
+            *[("s", "a"), ("a", "b"), ("b", "t"), ("s", "d"), ("d", "b"), ("a", "c"), ("c", "t")],
+            *[("s", "e"), ("e", "t")],
+        ],
+    )
+    wanted = Wanted(2, 50.0)
+    north, south, around = ("s", "a", "c", "t"), ("s", "d", "b", "t"), ("s", "e", "t")
+    better, worse = ((north, south), (("s", "a", "b", "t"), around))
+    sums = [sum(map(trap.length_km, paths)) for paths in (better, worse)]
+    assert sums[0] < sums[1] < 3 * min(map(trap.length_km, better))
+    assert set(exact.paths(trap, "s", "t", wanted)) == set(better)
+
+
+def test_a_waypoint_is_reached_without_the_ends_though_the_way_over_them_is_shorter() -> None:
+    """From a to z by s and x it is less far than by y, and the link from s to x is too close to m."""
+    places = {
+        **{"s": (0, 0), "m": (0, 5), "t": (0, 10), "x": (2, 10)},
+        **{"a": (3, 0), "y": (6, 0), "z": (6, 10)},
+    }
+    lengths_km = {
+        **{("s", "m"): 700, ("m", "t"): 700, ("s", "x"): 1420, ("x", "t"): 300},
+        **{("s", "a"): 420, ("a", "y"): 420, ("y", "z"): 9000, ("z", "x"): 560},
+    }
+    made = Network(
+        "made",
+        {name: Place(*at) for name, at in places.items()},
+        tuple(Link(ends, km) for ends, km in lengths_km.items()),
+    )
+    found = iwpsp.paths(made, "s", "t", Wanted(2, 150.0))
+    assert found == [("s", "m", "t"), ("s", "a", "y", "z", "x", "t")]
+
+
+def test_of_two_free_ways_the_weights_take_the_shorter_one_and_not_that_of_fewer_links() -> None:
+    made = network(
+        {"s": (0, 0), "m": (0, 3), "t": (0, 6), "a": (3, 1), "b": (3, 5), "far": (-25, 3)},
+        [("s", "m"), ("m", "t"), ("s", "a"), ("a", "b"), ("b", "t"), ("s", "far"), ("far", "t")],
+    )
+    assert mlw.paths(made, "s", "t", Wanted(2, 100.0)) == [("s", "m", "t"), ("s", "a", "b", "t")]
 
 
 def test_one_path_is_infinitely_far_from_no_other() -> None:
