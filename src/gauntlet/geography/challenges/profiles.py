@@ -41,7 +41,7 @@ EAST_COAST = Storm(
 """A hurricane on the East Coast: the landfalls of Irene, 2011 (near Cape Lookout at 12:00 UTC on 27 August,
 at Brigantine at 9:35 and on Coney Island at 13:00 on the next day), an hour in 4 s. Hurricane-force winds
 reached 80 nautical miles east of its middle at the first one (National Hurricane Center, AL092011); this
-radius is kept.
+radius is kept, though it was a tropical storm at the other two. That an hour takes 4 s is chosen.
 """
 
 PROFILES: Mapping[str, Callable[[Network], Outages]] = MappingProxyType(
