@@ -141,6 +141,12 @@ def test_its_keys_can_be_axes() -> None:
             [],
             "path 1 does not lead from Oklahoma City to Washington DC",
         ),
+        ("paths = [[]]", [], "path 1 does not lead from Oklahoma City to Washington DC"),
+        (
+            'challenge = "nashville"\ncount = 2',
+            [("us-fibre", "nobel-eu"), ("Oklahoma City", "London"), ("Washington DC", "Athens")],
+            "The challenge 'nashville' reaches nothing of NOBEL European network",
+        ),
         ('nodes = ["a"]', [], "'nodes' stands beside 'map'"),
         ("set = { a-b = { loss = '1%' } }", [], "'set' is of links by their names"),
     ],

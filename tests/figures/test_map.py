@@ -9,6 +9,7 @@ import pytest
 from gauntlet.figures import map as drawing
 from gauntlet.figures.look import INK
 from gauntlet.figures.map import maps
+from gauntlet.figures.map_words import FONT_PX, LETTER_PX
 from gauntlet.figures.style import contrast, lightened
 from gauntlet.geography import methods, packaged
 from gauntlet.geography.challenges import profiles
@@ -81,6 +82,50 @@ def test_every_colour_of_a_mark_is_one_that_a_dark_page_lightens() -> None:
                 assert part["mark"].get("opacity", 1) == 1
 
 
+@pytest.mark.parametrize("challenge", [None, "nashville", "east-coast"])
+def test_a_link_is_drawn_once_and_the_names_of_the_ends_lie_on_no_path(challenge: str | None) -> None:
+    for one in spec(challenge)["vconcat"]:
+        ways = next(it for it in marks(one, "line") if "path" in rows(it)[0])
+        by_path: dict[str, list[tuple[float, float]]] = {}
+        for row in rows(ways):
+            by_path.setdefault(row["path"], []).append((row["x"], row["y"]))
+        taken = {frozenset(pair) for way in by_path.values() for pair in itertools.pairwise(way)}
+        others = next(it for it in marks(one, "rule") if "x2" in rows(it)[0] and "y2" in rows(it)[0])
+        grey = {frozenset([(it["x"], it["y"]), (it["x2"], it["y2"])]) for it in rows(others)}
+        assert len(grey | taken) == len(NETWORK.links)
+        assert not grey & taken
+        # Pixels from the lower left corner.
+        scales = [ways["encoding"][axis]["scale"]["domain"] for axis in ("x", "y")]
+        sizes = (one["width"], one["height"])
+
+        def pixels(x: float, y: float, scales: Any = scales, sizes: Any = sizes) -> tuple[float, float]:
+            first, second = (
+                (it - low) / (high - low) * size
+                for it, (low, high), size in zip((x, y), scales, sizes, strict=True)
+            )
+            return first, second
+
+        for text in marks(one, "text"):
+            mark = text["mark"]
+            for row in rows(text):
+                if row.get("node") not in ("Oklahoma City", "Washington DC"):
+                    continue
+                x, y = pixels(row["x"], row["y"])
+                x, y = x + mark.get("dx", 0), y - mark.get("dy", 0)
+                wide = LETTER_PX * len(row["node"])
+                left = {"left": x, "right": x - wide}.get(mark.get("align", ""), x - wide / 2)
+                low = {"top": y - FONT_PX, "bottom": y}.get(mark.get("baseline", ""), y - FONT_PX / 2)
+                for way in by_path.values():
+                    for (x1, y1), (x2, y2) in itertools.pairwise(pixels(*it) for it in way):
+                        for step in range(1001):
+                            at = (x1 + (x2 - x1) * step / 1000, y1 + (y2 - y1) * step / 1000)
+                            assert not (left < at[0] < left + wide and low < at[1] < low + FONT_PX), row
+
+
+def test_without_a_challenge_no_path_is_said_to_be_never_down() -> None:
+    assert [it["title"].get("subtitle") or [] for it in spec(None)["vconcat"]] == [[], []]
+
+
 @pytest.mark.parametrize("challenge", ["central", "cascade"])
 def test_nodes_that_fail_one_by_one_are_crossed(challenge: str) -> None:
     (cross,) = [
@@ -110,10 +155,10 @@ def test_no_name_lies_over_another_one() -> None:
             if "node" in row:
                 x = (row["x"] - low[0]) / (high[0] - low[0]) * one["width"] + dx
                 y = (high[1] - row["y"]) / (high[1] - low[1]) * one["height"] + dy
-                wide = drawing.LETTER_PX * len(row["node"])
+                wide = LETTER_PX * len(row["node"])
                 left = {"left": x, "right": x - wide}.get(part["mark"].get("align", ""), x - wide / 2)
                 named.append((row["node"], left, left + wide, y))
     assert {"Oklahoma City", "Washington DC", "Minneapolis"} <= {it[0] for it in named}
     for one_, other in itertools.combinations(named, 2):
-        apart = one_[2] <= other[1] or other[2] <= one_[1] or abs(one_[3] - other[3]) >= drawing.FONT_PX
+        apart = one_[2] <= other[1] or other[2] <= one_[1] or abs(one_[3] - other[3]) >= FONT_PX
         assert apart, (one_, other)

@@ -59,6 +59,7 @@ def keeps(of: Network, wanted: Wanted, paths: list[Path]) -> bool:
     return (
         len(paths) == wanted.paths
         and len(set(paths)) == len(paths)
+        and all(len(set(path)) == len(path) for path in paths)
         and within(of, wanted, paths, min(all_paths(of, source, target), key=of.length_km))
         and all(separation.km(*pair) >= wanted.apart_km for pair in combinations(paths, 2))
     )

@@ -198,6 +198,25 @@ def test_the_most_central_nodes_fall_first(measure: str, again: bool, targets: l
     assert found.links[("hub", "x")] == ((10, 30),)
 
 
+def test_centrality_is_of_lengths_and_not_of_links() -> None:
+    """From a to d the way by c, e and f is shorter than that by b, which has fewer links."""
+    places = {"a": (0, 0), "b": (20, 2), "c": (0, 1), "e": (0, 2), "f": (0, 3), "d": (0, 4)}
+    made = network(
+        places, [("a", "b"), ("b", "d"), ("a", "c"), ("c", "e"), ("e", "f"), ("f", "d"), ("b", "e")]
+    )
+    for measure in ("betweenness", "closeness"):
+        assert Attack(1, from_s=0, to_s=1, measure=measure).targets(made) == ["e"]
+    # By links alone b is as central, and comes first by its name.
+    assert nx.closeness_centrality(made.graph)["b"] == nx.closeness_centrality(made.graph)["e"]
+    by_links = nx.betweenness_centrality(made.graph)
+    assert by_links["b"] == pytest.approx(by_links["e"])
+
+
+def test_a_node_that_would_fall_when_all_come_back_does_not() -> None:
+    found = Attack(3, from_s=10, to_s=30, every_s=10, measure="degree").outages(STAR)
+    assert found.nodes == {"hub": ((10, 30),), "far": ((20, 30),)}
+
+
 def test_more_targets_than_nodes_are_all_nodes() -> None:
     assert sorted(Attack(99, from_s=0, to_s=1).targets(STAR)) == sorted(STAR.nodes)
     assert sorted(Attack(99, from_s=0, to_s=1, again=True).targets(STAR)) == sorted(STAR.nodes)

@@ -7,11 +7,12 @@ import pytest
 
 from gauntlet.errors import UserError
 from gauntlet.geography import compared, exact, iwpsp, methods, mlw, packaged
-from gauntlet.geography.network import Network, Path
+from gauntlet.geography.network import Link, Network, Path
 from gauntlet.geography.separation import Separation
+from gauntlet.geography.sphere import Place
 from gauntlet.geography.wanted import Wanted
 
-from .made import all_paths, best, drawn, keeps, network
+from .made import all_paths, best, drawn, keeps, network, within
 
 Heuristic = Callable[[Network, str, str, Wanted], list[Path]]
 HEURISTICS: dict[str, Heuristic] = {"iwpsp": iwpsp.paths, "mlw": mlw.paths}
@@ -24,6 +25,8 @@ WANTED = [
     Wanted(3, 50.0, stretch_hops=2, skew_s=0.01),
     Wanted(1, 500.0),
     Wanted(2, 0.0, stretch_hops=0),
+    # So little is asked for that a way with a loop in it would do.
+    Wanted(4, 0.0),
 ]
 
 
@@ -88,6 +91,100 @@ def test_where_the_shortest_path_is_in_the_way_only_the_exact_search_finds_two()
         assert heuristic(trap, "s", "t", wanted) == [("s", "a", "b", "t")]
 
 
+def test_a_better_set_is_found_after_a_worse_one_with_the_shortest_path_in_it() -> None:
+    """A bound that counts a path too many would cut the better set off."""
+    trap = network(
+        {"s": (0, 0), "a": (0.5, 1), "b": (-0.5, 2), "c": (3, 2), "d": (-3, 1), "e": (6, 1.5), "t": (0, 3)},
+        [
+            *[("s", "a"), ("a", "b"), ("b", "t"), ("s", "d"), ("d", "b"), ("a", "c"), ("c", "t")],
+            *[("s", "e"), ("e", "t")],
+        ],
+    )
+    wanted = Wanted(2, 50.0)
+    north, south, around = ("s", "a", "c", "t"), ("s", "d", "b", "t"), ("s", "e", "t")
+    better, worse = ((north, south), (("s", "a", "b", "t"), around))
+    sums = [sum(map(trap.length_km, paths)) for paths in (better, worse)]
+    assert sums[0] < sums[1] < 3 * min(map(trap.length_km, better))
+    assert set(exact.paths(trap, "s", "t", wanted)) == set(better)
+
+
+def test_a_waypoint_is_reached_without_the_ends_though_the_way_over_them_is_shorter() -> None:
+    """From a to z by s and x it is less far than by y, and the link from s to x is too close to m."""
+    places: dict[str, tuple[float, float]] = {
+        **{"s": (0, 0), "m": (0, 5), "t": (0, 10), "x": (2, 10)},
+        **{"a": (3, 0), "y": (6, 0), "z": (6, 10)},
+    }
+    lengths_km: dict[tuple[str, str], float] = {
+        **{("s", "m"): 700, ("m", "t"): 700, ("s", "x"): 1420, ("x", "t"): 300},
+        **{("s", "a"): 420, ("a", "y"): 420, ("y", "z"): 9000, ("z", "x"): 560},
+    }
+    made = with_lengths(places, lengths_km)
+    found = iwpsp.paths(made, "s", "t", Wanted(2, 150.0))
+    assert found == [("s", "m", "t"), ("s", "a", "y", "z", "x", "t")]
+
+
+def with_lengths(places: dict[str, tuple[float, float]], lengths_km: dict[tuple[str, str], float]) -> Network:
+    nodes = {name: Place(*at) for name, at in places.items()}
+    return Network("made", nodes, tuple(Link(ends, km) for ends, km in lengths_km.items()))
+
+
+def test_waypoints_are_ordered_by_the_whole_length_with_the_first_link() -> None:
+    """By a it is 900 km, by b 800; behind the first link by a it is less."""
+    made = with_lengths(
+        {"s": (0, 0), "m": (0, 3), "t": (0, 6), "a": (4, 3), "b": (-4, 3)},
+        {
+            **{("s", "m"): 350, ("m", "t"): 350, ("s", "a"): 800, ("a", "t"): 100},
+            **{("s", "b"): 300, ("b", "t"): 500},
+        },
+    )
+    assert iwpsp.paths(made, "s", "t", Wanted(2, 200.0)) == [("s", "m", "t"), ("s", "b", "t")]
+
+
+def test_a_link_from_end_to_end_is_a_path_though_it_is_not_the_shortest() -> None:
+    made = with_lengths(
+        {"s": (0, 0), "m": (4, 3), "t": (0, 6)}, {("s", "m"): 600, ("m", "t"): 600, ("s", "t"): 2000}
+    )
+    assert iwpsp.paths(made, "s", "t", Wanted(2, 200.0)) == [("s", "m", "t"), ("s", "t")]
+
+
+def test_weights_keep_off_the_first_path_where_no_distance_is_wanted() -> None:
+    made = network(
+        {"s": (0, 0), "m": (0, 3), "t": (0, 6), "a": (3, 3)},
+        [("s", "m"), ("m", "t"), ("s", "a"), ("a", "t")],
+    )
+    assert mlw.paths(made, "s", "t", Wanted(2, 0.0)) == [("s", "m", "t"), ("s", "a", "t")]
+
+
+def test_a_path_may_visit_every_node() -> None:
+    chain = network({"a": (0, 0), "b": (0, 1), "c": (0, 2)}, [("a", "b"), ("b", "c")])
+    assert exact.paths(chain, "a", "c", Wanted(1, 0.0)) == [("a", "b", "c")]
+
+
+@pytest.mark.parametrize("wanted", [Wanted(2, 0.0, skew_s=0.002), Wanted(2, 0.0, stretch_hops=1)], ids=str)
+def test_the_farthest_paths_keep_stretch_and_skew(wanted: Wanted) -> None:
+    """In some of these networks paths that keep neither are farther apart."""
+    bound = 0
+    for seed in range(12):
+        made = drawn(seed, nodes=6, share=0.5)
+        separation = Separation(made, "n0", "n3")
+        paths = list(all_paths(made, "n0", "n3"))
+        shortest = min(paths, key=made.length_km)
+        sets = {pair: separation.km(*pair) for pair in combinations(paths, 2)}
+        kept = [km for pair, km in sets.items() if within(made, wanted, pair, shortest)]
+        apart_km, _ = exact.farthest_apart(made, "n0", "n3", wanted)
+        assert apart_km == max(kept, default=0.0)
+        bound += apart_km < max(sets.values())
+    assert bound > 0
+
+
+def test_of_two_free_ways_the_weights_take_the_shorter_one_and_not_that_of_fewer_links() -> None:
+    made = network(
+        {"s": (0, 0), "m": (0, 3), "t": (0, 6), "a": (3, 1), "b": (3, 5), "far": (-25, 3)},
+        [("s", "m"), ("m", "t"), ("s", "a"), ("a", "b"), ("b", "t"), ("s", "far"), ("far", "t")],
+    )
+    assert mlw.paths(made, "s", "t", Wanted(2, 100.0)) == [("s", "m", "t"), ("s", "a", "b", "t")]
+
+
 def test_one_path_is_infinitely_far_from_no_other() -> None:
     made = drawn(1)
     assert exact.farthest_apart(made, "n0", "n3", Wanted(1, 0.0)) == (
@@ -97,6 +194,12 @@ def test_one_path_is_infinitely_far_from_no_other() -> None:
 
 
 def test_a_search_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = drawn(1, nodes=5, share=0.5)
+    monkeypatch.setattr(exact, "MOST_PATHS", len(list(all_paths(few, "n0", "n3"))))
+    assert exact.paths(few, "n0", "n3", Wanted(1, 1.0))
+    monkeypatch.setattr(exact, "MOST_PATHS", exact.MOST_PATHS - 1)
+    with pytest.raises(UserError, match="paths lead from n0 to n3"):
+        exact.paths(few, "n0", "n3", Wanted(1, 1.0))
     monkeypatch.setattr(exact, "MOST_PATHS", 20)
     with pytest.raises(UserError, match="More than 20 paths lead from n0 to n3; bound their stretch"):
         exact.paths(drawn(1, nodes=8, share=1.0), "n0", "n3", Wanted(2, 1.0))

@@ -71,3 +71,7 @@ def test_paths_are_as_far_apart_as_the_closest_of_their_links(seed: int) -> None
     for first, second in combinations(all_paths(made, "n0", "n3"), 2):
         one, other = made.links_of(first), made.links_of(second)
         assert between_km[np.ix_(one, other)].min() == separation.km(first, second)
+
+
+def test_a_link_from_end_to_end_is_not_apart_from_itself() -> None:
+    assert not np.diag(Separation(LADDER, "s", "t").between_links_km()).any()

@@ -72,6 +72,12 @@ def test_an_arc_without_a_length_is_a_place() -> None:
     assert to_arc_km(LONDON, PARIS, PARIS) == pytest.approx(sphere.distance_km(LONDON, PARIS))
 
 
+def test_the_radius_is_the_mean_one_of_grs_80() -> None:
+    """From its semi-major axis and its flattening, (2a + b) / 3."""
+    a_km, flattening = 6378.137, 1 / 298.257222101
+    assert pytest.approx((2 * a_km + a_km * (1 - flattening)) / 3, abs=1e-4) == sphere.EARTH_RADIUS_KM
+
+
 def test_light_takes_5_us_a_kilometre_of_fibre() -> None:
-    assert fibre.delay_s(1000) == pytest.approx(4.897e-3, rel=1e-3)
+    assert fibre.delay_s(1000) == pytest.approx(1000 * 1.4682 / 299_792.458)
     assert fibre.cable_km(1000) == 1250

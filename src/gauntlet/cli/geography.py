@@ -177,7 +177,8 @@ def _draw(
     from gauntlet.geography.told import told
 
     shown = told(network, paths, challenge)
-    write(finished(maps(shown["network"], [(f"{network.name}, {title}", shown)])), target)
+    words = [network.name, title] + ([] if challenge is None else [f"challenge {challenge}"])
+    write(finished(maps(shown["network"], [(", ".join(words), shown)])), target)
 
 
 def _head(network: "Network") -> dict[str, object]:

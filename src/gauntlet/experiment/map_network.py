@@ -93,7 +93,7 @@ def _written(section: NetworkSection, network: Network) -> list[MapPath]:
     found = []
     for number, nodes in enumerate(section.paths, start=1):
         path = tuple(network.node(node) for node in nodes)
-        if (path[0], path[-1]) != ends:
+        if (path[:1], path[-1:]) != (ends[:1], ends[1:]):
             raise UserError(f"paths: path {number} does not lead from {ends[0]} to {ends[1]}; write both.")
         if len(set(path)) < len(path):
             raise UserError(f"paths: path {number} comes twice to one node; name each once.")

@@ -4,6 +4,7 @@ challenge draws over it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from gauntlet.figures.kind import Chart, Kind, Options, Source
 from gauntlet.figures.look import INK, MUTED, PAGE_WIDTH, PALETTE, legend
+from gauntlet.figures.map_words import FONT_PX, ON_CIRCLE, ON_LINK, ON_PATH, SIDES, Room, View
 from gauntlet.geography import methods, packaged
 from gauntlet.geography.projection import Points, Projection
 from gauntlet.geography.sphere import Place
@@ -21,8 +23,6 @@ from gauntlet.geography.wanted import Wanted
 WIDTH = PAGE_WIDTH - 200
 LOWEST, HIGHEST = 260, 560
 """Pixels: how high a map is at least and at most."""
-MARGIN = 0.06
-"""Beyond the outermost paths and circles, as a share of the larger side."""
 WIDE = "wide"
 """Names of layers that begin so are left out of a narrow page (report.js): their words have no room there."""
 
@@ -34,6 +34,7 @@ GROUND_COLOUR, NODE_COLOUR = "#8a939d", "#3a424b"
 COLOURS = {*PATH_COLOURS, CHALLENGE_COLOUR, GROUND_COLOUR, NODE_COLOUR}
 """Those that a dark page lightens."""
 _DASHES = ([1, 0], [10, 4], [3, 3], [12, 3, 3, 3])
+LEGEND_LINE_PX = 36
 _WIDTHS = (5.0, 3.5, 2.5)
 """Of paths, one after another and again: where two share a link both are seen."""
 
@@ -48,61 +49,13 @@ def maps(network: Mapping[str, Any], sets: Sequence[tuple[str, Mapping[str, Any]
     projection = Projection([places[node] for node in places if node in on_paths] or list(places.values()))
     at = dict(zip(places, projection.km(np.array([it.vector for it in places.values()])), strict=True))
     rings = [ring for _, it in sets for ring in _rings(it, projection)]
-    view = _View([at[node] for node in (on_paths or places)], rings)
+    view = View([at[node] for node in (on_paths or places)], rings, WIDTH, (LOWEST, HIGHEST))
     names = [f"path {place}" for place in range(1, max((len(it["paths"]) for _, it in sets), default=0) + 1)]
     ground = _Ground(network["links"], at, projection, view, names)
     drawn = [_map(number, title, it, ground) for number, (title, it) in enumerate(sets, start=1)]
     meta = {"keepsShape": True}
     stacked: alt.VConcatChart = alt.vconcat(*drawn, spacing=24).properties(usermeta=meta)
     return stacked
-
-
-Box = tuple[float, float, float, float]
-"""Left, right, top and bottom, in pixels."""
-
-FONT_PX, LETTER_PX = 11, 6.2
-_SIDES: Mapping[str, Mapping[str, Any]] = {
-    "below": {"dy": 8, "baseline": "top"},
-    "above": {"dy": -8, "baseline": "bottom"},
-    "right": {"dx": 8, "align": "left", "baseline": "middle"},
-    "left": {"dx": -8, "align": "right", "baseline": "middle"},
-}
-"""Where a name may stand, in the order in which places are tried."""
-
-
-class _View:
-    """What of the plane is seen, and how large."""
-
-    def __init__(self, nodes: Sequence[Points], rings: Sequence[Points]) -> None:
-        corners = np.concatenate([np.array(nodes), *rings])
-        low, high = corners.min(axis=0), corners.max(axis=0)
-        margin = MARGIN * max(float((high - low).max()), 1.0)
-        low, high = low - margin, high + margin
-        wide, tall = (float(it) for it in high - low)
-        self.height = round(min(max(WIDTH * tall / wide, LOWEST), HIGHEST))
-        # A kilometre is as long to the north as to the east: whatever there is room for beside is seen too.
-        km_a_pixel = max(wide / WIDTH, tall / self.height)
-        middle = (low + high) / 2
-        half = np.array([WIDTH, self.height]) * km_a_pixel / 2
-        self.low, self.high = middle - half, middle + half
-
-    def box(self, point: Points, words: str, side: str) -> Box:
-        """What words take that stand beside a point; "at": over it."""
-        pixels = (point - self.low) / (self.high - self.low) * np.array([WIDTH, self.height])
-        x, y = float(pixels[0]), self.height - float(pixels[1])
-        wide, tall, aside = LETTER_PX * len(words), FONT_PX + 2.0, 8.0
-        left = {"right": x + aside, "left": x - aside - wide}.get(side, x - wide / 2)
-        top = {"below": y + aside, "above": y - aside - tall}.get(side, y - tall / 2)
-        return left, left + wide, top, top + tall
-
-    def scale(self, axis: int) -> alt.Scale:
-        return alt.Scale(domain=[float(self.low[axis]), float(self.high[axis])], nice=False, zero=False)
-
-    def x(self, field: str = "x:Q") -> alt.X:
-        return alt.X(field, axis=None, scale=self.scale(0))
-
-    def y(self, field: str = "y:Q") -> alt.Y:
-        return alt.Y(field, axis=None, scale=self.scale(1))
 
 
 @dataclass(frozen=True)
@@ -112,7 +65,7 @@ class _Ground:
     links: Sequence[Sequence[str]]
     at: Mapping[str, Points]
     projection: Projection
-    view: _View
+    view: View
     names: Sequence[str]
     """Of the first paths of each, the second ones, and so on."""
 
@@ -122,20 +75,27 @@ def _map(
 ) -> alt.LayerChart | alt.FacetChart:
     at, view, names = ground.at, ground.view, ground.names
     on_paths = {node for path in shown["paths"] for node in path["nodes"]}
-    taken = [view.box(at[node], " ", "at") for node in on_paths]
+    on_links = {frozenset(ends) for path in shown["paths"] for ends in pairwise(path["nodes"])}
+    others = [ends for ends in ground.links if frozenset(ends) not in on_links]
+    room = _room(shown, ground, others)
+    ruler = _ruler(view, room)
+    # The two ends have to be told before anything else.
+    ends = {path["nodes"][place]: "" for path in shown["paths"] for place in (0, -1)}
+    ends = {node: str(room.side(at[node], node, always=True)) for node in ends}
     parts = [
-        *_circles(shown, ground.projection, view, taken),
-        _links(ground.links, at, view),
+        *_circles(shown, ground.projection, view, room),
+        _links(others, at, view),
         _nodes(at, set(at) - on_paths, view),
         *_paths(shown, at, view, names),
-        *_failed(number, shown, at, view, taken),
-        *_named(number, shown, at, view, taken),
-        *_ruler(view),
+        *_failed(number, shown, at, view, room),
+        *_named(number, shown, at, room, ends),
+        *ruler,
     ]
     said = [_path_words(name, path) for name, path in zip(names, shown["paths"], strict=False)]
     head = alt.TitleParams(
         text=title,
-        subtitle=said,
+        # Without a challenge nothing is ever down.
+        subtitle=said if shown["challenge"] else [],
         anchor="start",
         fontSize=13,
         color=INK,
@@ -144,6 +104,20 @@ def _map(
         subtitlePadding=4,
     )
     return alt.layer(*parts).properties(width=WIDTH, height=view.height, title=head)
+
+
+def _room(shown: Mapping[str, Any], ground: _Ground, others: Sequence[Sequence[str]]) -> Room:
+    """What words should leave free: nodes along paths, and all lines."""
+    at = ground.at
+    room = Room(ground.view)
+    for path in shown["paths"]:
+        room.line([at[node] for node in path["nodes"]], ON_PATH)
+        room.taken += [ground.view.box(at[node], " ", "at") for node in path["nodes"]]
+    for ends in others:
+        room.line([at[end] for end in ends], ON_LINK)
+    for ring in _rings(shown, ground.projection):
+        room.line(list(ring), ON_CIRCLE)
+    return room
 
 
 def _path_words(name: str, path: Mapping[str, Any]) -> str:
@@ -163,9 +137,7 @@ def _rings(shown: Mapping[str, Any], projection: Projection) -> list[Points]:
     ]
 
 
-def _circles(
-    shown: Mapping[str, Any], projection: Projection, view: _View, taken: list[Box]
-) -> list[alt.Chart]:
+def _circles(shown: Mapping[str, Any], projection: Projection, view: View, room: Room) -> list[alt.Chart]:
     drawn = _rings(shown, projection)
     if not drawn:
         return []
@@ -176,11 +148,10 @@ def _circles(
         for when, ring in zip(words, drawn, strict=True)
         for place, (x, y) in enumerate(ring)
     ]
-    tops = [
-        {"when": when, "x": _km(ring[0][0]), "y": _km(ring[0][1])}
-        for when, ring in zip(words, drawn, strict=True)
-    ]
-    taken += [view.box(ring[0], f"  {when}  ", "below") for when, ring in zip(words, drawn, strict=True)]
+    labels = []
+    for when, ring in zip(words, drawn, strict=True):
+        x, y = room.inside(ring, when)
+        labels.append({"when": when, "x": _km(x), "y": _km(y)})
     outline = (
         alt.Chart(alt.InlineData(values=corners))
         .mark_line(
@@ -195,14 +166,14 @@ def _circles(
         .encode(x=view.x(), y=view.y(), order="order:Q", detail="when:N", tooltip="when:N")
     )
     label = (
-        alt.Chart(alt.InlineData(values=tops))
-        .mark_text(dy=14, fontSize=FONT_PX, color=INK)
+        alt.Chart(alt.InlineData(values=labels))
+        .mark_text(baseline="middle", fontSize=FONT_PX, color=INK)
         .encode(x=view.x(), y=view.y(), text="when:N")
     )
     return [outline, label]
 
 
-def _links(links: Sequence[Sequence[str]], at: Mapping[str, Points], view: _View) -> alt.Chart:
+def _links(links: Sequence[Sequence[str]], at: Mapping[str, Points], view: View) -> alt.Chart:
     rows = [
         {"x": _km(at[a][0]), "y": _km(at[a][1]), "x2": _km(at[b][0]), "y2": _km(at[b][1])} for a, b in links
     ]
@@ -214,7 +185,7 @@ def _links(links: Sequence[Sequence[str]], at: Mapping[str, Points], view: _View
     return drawn
 
 
-def _nodes(at: Mapping[str, Points], nodes: set[str], view: _View) -> alt.Chart:
+def _nodes(at: Mapping[str, Points], nodes: set[str], view: View) -> alt.Chart:
     rows = [_point(node, at) for node in at if node in nodes]
     drawn: alt.Chart = (
         alt.Chart(alt.InlineData(values=rows))
@@ -225,7 +196,7 @@ def _nodes(at: Mapping[str, Points], nodes: set[str], view: _View) -> alt.Chart:
 
 
 def _paths(
-    shown: Mapping[str, Any], at: Mapping[str, Points], view: _View, names: Sequence[str]
+    shown: Mapping[str, Any], at: Mapping[str, Points], view: View, names: Sequence[str]
 ) -> list[alt.Chart]:
     rows = [
         {"path": name, "order": order, **_point(node, at)}
@@ -235,7 +206,8 @@ def _paths(
     if not rows:
         return []
     count = len(names)
-    lines = legend(lines=True)
+    # As long as two turns of the longest dashes.
+    lines = alt.Legend(**{**legend(lines=True).to_dict(), "symbolSize": LEGEND_LINE_PX**2})
 
     def cycled(values: Sequence[Any]) -> list[Any]:
         return [values[place % len(values)] for place in range(count)]
@@ -254,26 +226,22 @@ def _paths(
 
 
 def _named(
-    number: int, shown: Mapping[str, Any], at: Mapping[str, Points], view: _View, taken: list[Box]
+    number: int, shown: Mapping[str, Any], at: Mapping[str, Points], room: Room, ends: Mapping[str, str]
 ) -> list[alt.Chart]:
-    """Names of the two ends, and where there is room those of the nodes between, none over another one."""
-    nodes = list(dict.fromkeys(node for path in shown["paths"] for node in path["nodes"]))
-    ends = {path["nodes"][place] for path in shown["paths"] for place in (0, -1)}
+    """Names of the two ends, each on its side, and where there is room those of the nodes between."""
+    view = room.view
     sides: dict[tuple[bool, str], list[dict[str, Any]]] = {}
-    for node in sorted(nodes, key=lambda it: it not in ends):
-        side = next((it for it in _SIDES if not _meets(view.box(at[node], node, it), taken)), None)
-        if side is None and node not in ends:
-            # The name comes up at a pointer.
-            continue
-        side = side or next(iter(_SIDES))
-        taken.append(view.box(at[node], node, side))
-        sides.setdefault((node in ends, side), []).append(_point(node, at))
+    for node in dict.fromkeys(node for path in shown["paths"] for node in path["nodes"]):
+        side = ends.get(node) or room.side(at[node], node)
+        # A name that has no room comes up at a pointer.
+        if side is not None:
+            sides.setdefault((node in ends, side), []).append(_point(node, at))
     found = []
     for (is_end, side), rows in sides.items():
         name = alt.Undefined if is_end else f"{WIDE}-{number}-{side}"
         base = alt.Chart(alt.InlineData(values=rows), name=name)
         words = base.mark_text(
-            **_SIDES[side],
+            **SIDES[side],
             fontSize=FONT_PX,
             fontWeight="bold" if is_end else "normal",
             color=INK,
@@ -282,14 +250,8 @@ def _named(
     return found
 
 
-def _meets(box: Box, taken: Sequence[Box]) -> bool:
-    """Whether a rectangle lies over one of these."""
-    left, right, top, bottom = box
-    return any(left < it[1] and it[0] < right and top < it[3] and it[2] < bottom for it in taken)
-
-
 def _failed(
-    number: int, shown: Mapping[str, Any], at: Mapping[str, Points], view: _View, taken: list[Box]
+    number: int, shown: Mapping[str, Any], at: Mapping[str, Points], view: View, room: Room
 ) -> list[alt.Chart]:
     """Nodes that fail one by one, of a challenge without circles: a cross each, with its time."""
     challenge = shown["challenge"] or {"rings": (), "nodes": ()}
@@ -299,24 +261,29 @@ def _failed(
         {"when": ", ".join(_span(*span) for span in it["down"]), **_point(it["node"], at)}
         for it in challenge["nodes"]
     ]
-    taken += [view.box(at[row["node"]], row["when"], "right") for row in rows]
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=view.x(), y=view.y())
     cross = base.mark_point(
         shape="cross", angle=45, size=170, filled=True, opacity=1, color=CHALLENGE_COLOUR, clip=True
     ).encode(tooltip=["node:N", "when:N"])
-    words = alt.Chart(alt.InlineData(values=rows), name=f"{WIDE}-failed-{number}")
-    said = words.mark_text(dx=10, align="left", fontSize=FONT_PX, color=INK, clip=True).encode(
-        x=view.x(), y=view.y(), text="when:N"
-    )
-    return [cross, said]
+    seen = [row for row in rows if view.has(at[row["node"]])]
+    room.taken += [view.box(at[row["node"]], "  ", "at") for row in seen]
+    sides: dict[str, list[dict[str, Any]]] = {}
+    for row in seen:
+        sides.setdefault(str(room.side(at[row["node"]], row["when"], always=True)), []).append(row)
+    said = []
+    for side, beside in sides.items():
+        words = alt.Chart(alt.InlineData(values=beside), name=f"{WIDE}-failed-{number}-{side}")
+        text = words.mark_text(**SIDES[side], fontSize=FONT_PX, color=INK)
+        said.append(text.encode(x=view.x(), y=view.y(), text="when:N"))
+    return [cross, *said]
 
 
-def _ruler(view: _View) -> list[alt.Chart]:
-    """How long a distance is, at the lower left."""
+def _ruler(view: View, room: Room) -> list[alt.Chart]:
+    """How long a distance is, at the lower left or, where lines are in the way, in another corner."""
     room_km = float(view.high[0] - view.low[0])
     length = max(it for it in (50, 100, 200, 500, 1000, 2000) if it <= max(room_km / 6, 50))
-    aside = 0.01 * room_km
-    x, y = float(view.low[0]) + aside, float(view.low[1]) + 2 * aside
+    left, bottom = room.corner(WIDTH * length / room_km, FONT_PX + 8.0)
+    x, y = view.km(left, bottom)
     row = {"x": _km(x), "x2": _km(x + length), "y": _km(y), "words": f"{length} km"}
     base = alt.Chart(alt.InlineData(values=[row])).encode(x=view.x(), y=view.y())
     rule = base.mark_rule(color=INK, strokeWidth=2).encode(x2="x2:Q")

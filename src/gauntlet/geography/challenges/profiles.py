@@ -41,7 +41,7 @@ EAST_COAST = Storm(
 """A hurricane on the East Coast: the landfalls of Irene, 2011 (near Cape Lookout at 12:00 UTC on 27 August,
 at Brigantine at 9:35 and on Coney Island at 13:00 on the next day), an hour in 4 s. Hurricane-force winds
 reached 80 nautical miles east of its middle at the first one (National Hurricane Center, AL092011); this
-radius is kept.
+radius is kept, though it was a tropical storm at the other two. That an hour takes 4 s is chosen.
 """
 
 PROFILES: Mapping[str, Callable[[Network], Outages]] = MappingProxyType(
@@ -70,9 +70,16 @@ RINGS: Mapping[str, Sequence[Ring]] = MappingProxyType(
 
 
 def outages(named: str, network: Network) -> Outages:
-    """What a challenge does to a network. Raises UserError naming the nearest."""
+    """What a challenge does to a network. Raises UserError naming the nearest, and for one that passes by."""
     if named in PROFILES:
-        return PROFILES[named](network)
+        found = PROFILES[named](network)
+        if not found.links:
+            anywhere = ", ".join(name for name in PROFILES if name not in RINGS)
+            raise UserError(
+                f"The challenge '{named}' reaches nothing of {network.name}; those that fit any network are "
+                f"{anywhere}."
+            )
+        return found
     close = difflib.get_close_matches(named, PROFILES, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(PROFILES)}."
     raise UserError(f"There is no challenge '{named}'; {hint}")
