@@ -127,7 +127,10 @@ CONVERGING = (
 def test_claims_of_a_routing_that_converges_tell_it_from_pinned_paths() -> None:
     def converging(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
         told = as_printed(experiment, protocol, factors)
-        return {**told, "rate_third_bps": 3e6} if experiment == "converging" else told
+        if experiment != "converging":
+            return told
+        alone = {"rate_before_bps": told["rate_second_bps"]} if protocol == "tcp-cubic" else {}
+        return {**told, **alone, "rate_third_bps": 3e6}
 
     def doubled(experiment: str, protocol: str, factors: Mapping[str, Any]) -> Mapping[str, Any]:
         told = {**as_printed(experiment, protocol, factors), "throughput_bps": 13.5e6}
