@@ -27,7 +27,8 @@ pub fn ways(run: &Run, further: &[(String, Way)], network: &Network) -> Result<V
 
 /// Whether what arrives of a flow over its first way does so by the same link all the time.
 pub fn last_link_stays(run: &Run, flow: &FlowSpec, network: &Network) -> Result<bool> {
-    let topology = network.topology();
-    let last = topology.last_links(&flow.from, &flow.to, &run.route_changes)?;
-    Ok(last.len() <= 1)
+    if run.route_changes.is_empty() {
+        return Ok(true);
+    }
+    Ok(network.topology().last_links(&flow.from, &flow.to, &run.route_changes)?.len() <= 1)
 }
