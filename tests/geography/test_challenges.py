@@ -63,6 +63,17 @@ def test_a_circle_that_shrinks_gives_them_back() -> None:
     assert {when[0][0] for when in found.nodes.values()} == {10}
 
 
+def test_a_circle_reaches_its_rim_and_is_drawn_as_large_as_it_gets() -> None:
+    assert Stage(0, 1, 5.0).covers(5.0) == (0, 1)
+    assert Stage(0, 1, 5.0).covers(5.1) is None
+    circle = Circle(Place(0, 0), (Stage(0, 1, 5.0, 9.0), Stage(2, 3, 8.0, 1.0), Stage(4, 5, 7.0)))
+    assert [ring.radius_km for ring in circle.rings()] == [9.0, 8.0, 7.0]
+
+
+def test_a_node_that_is_named_twice_falls_once() -> None:
+    assert Cascade(["b", "B"], 9.0, from_s=0, round_s=1, to_s=2).rounds(LINE) == [["b"]]
+
+
 def test_a_storm_along_the_line_passes_its_nodes() -> None:
     """One degree a second from 5 degrees west, one degree wide on either side."""
     storm = Storm((Fix(0, Place(0, -5), DEGREE_KM), Fix(20, Place(0, 15), DEGREE_KM)))

@@ -66,6 +66,19 @@ def test_one_percent_lost_costs_g711_with_concealment_little() -> None:
     assert voip.loss_impairment(1.0, 1.0) == pytest.approx(3.64, abs=0.005)
 
 
+@pytest.mark.parametrize(
+    ("missing_percent", "burst_ratio", "score"),
+    # R = 93.2 - 1.346 (180 ms) - 95 P / (P / B + 25.1), worked out apart from this program.
+    [(0, 1, 4.382), (1, 1, 4.293), (5, 1, 3.867), (20, 1, 2.561), (1.7, 51, 4.212), (33.3, 670, 1.0)],
+)
+def test_losses_and_bursts_at_the_delay_of_playout(
+    missing_percent: float, burst_ratio: float, score: float
+) -> None:
+    rating = voip.BASIC_RATING - voip.delay_impairment(voip.PLAYOUT_S + voip.PACKET_S)
+    rating -= voip.loss_impairment(missing_percent, burst_ratio)
+    assert voip.opinion_score(rating) == pytest.approx(score, abs=6e-4)
+
+
 def test_opus_has_no_score_on_the_scale_of_telephone_speech() -> None:
     sent = [0.02 * number for number in range(100)]
     call = _call(sent, [instant + 0.03 for instant in sent])

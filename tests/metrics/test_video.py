@@ -127,6 +127,17 @@ def test_loss_costs_by_the_robustness() -> None:
     assert video_quality.video_quality(1000, 25.0, 100.0) == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("rate_kbps", "frame_rate_hz", "lost_percent", "quality"),
+    [(1000, 25, 0, 3.8900), (1000, 25, 1, 2.9927), (1000, 25, 5, 1.4504), (300, 10, 2, 2.7119)],
+)
+def test_qualities_worked_out_apart_from_this_program(
+    rate_kbps: float, frame_rate_hz: float, lost_percent: float, quality: float
+) -> None:
+    found = video_quality.video_quality(rate_kbps, frame_rate_hz, lost_percent)
+    assert found == pytest.approx(quality, abs=1e-4)
+
+
 def test_the_quality_of_a_call_is_that_of_its_packets() -> None:
     call = _call([[0.05] * 3, [0.05, None], [0.17], *[[0.05]] * 5])
     assert video_quality.of_call(call) == video_quality.video_quality(1000, 25.0, 200 / 11)
