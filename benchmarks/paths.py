@@ -28,8 +28,8 @@ PROTOCOLS: Mapping[str, tuple[str, str]] = {
     "restp-multipath-sparse": ("restp-multipath", "ack_every = 8\npacing = false"),
     "restp-standby": ("restp-standby", ""),
 }
-"""What is played, and further keys of its flow. Spreading also with one acknowledgement for eight packets and as
-many at once as the window lets, so that a call of the sender hands over several.
+"""What is played, and further keys of its flow. Spreading also with one acknowledgement for eight packets and
+as many at once as the window lets, so that a call of the sender hands over several.
 """
 RECORDED: Mapping[str, str] = {
     "nothing": '[record]\nmessages = false\nsockets = false\npackets = "none"',

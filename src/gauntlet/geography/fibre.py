@@ -11,8 +11,8 @@ FIBRE_SPEED_KM_S = SPEED_OF_LIGHT_KM_S / GROUP_INDEX
 
 DETOUR = 1.25
 """Length of a cable by the great-circle distance between its ends, where nobody knows better: what ITU-T
-G.826 takes for connections longer than 1200 km, since cables follow roads and rails. It takes 1.5 below 1000 km;
-one factor for all keeps the order of paths by their great circles.
+G.826 takes for connections longer than 1200 km, since cables follow roads and rails. It takes 1.5 below
+1000 km; one factor for all keeps the order of paths by their great circles.
 """
 
 
