@@ -156,7 +156,7 @@ def test_a_row_is_filled_by_what_it_waited_for_and_by_no_stand_in() -> None:
         "the stand-in is of it too"
     )
     assert answered("cbr-hsr") == ["Critical voice: a call"]
-    assert answered("calls-hsr") == [f"Empty: {row.words}."]
+    assert answered("not-played") == [f"Empty: {row.words}."]
 
 
 def test_another_line_has_its_own_measurements(gauntlet: Gauntlet) -> None:
