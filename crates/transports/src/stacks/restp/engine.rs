@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use restp_proto::{CloseReason, ConnId, Endpoint, EndpointConfig, EventKind, Instant, Transmit};
 
+use super::instants::{instant, nanoseconds};
 use super::paths::Ways;
 use super::socket::{Outer, receive_batch};
 use crate::error::Failure;
@@ -276,13 +277,4 @@ impl Engine {
             _ => Failure::new(format!("the connection ended while {doing}: {reason}")),
         })
     }
-}
-
-/// Time of the run as the protocol counts it. Nothing happens before the run's zero.
-pub(super) fn instant(t_ns: i64) -> Instant {
-    Instant::from_nanos(t_ns.max(0) as u64)
-}
-
-fn nanoseconds(at: Instant) -> i64 {
-    i64::try_from(at.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -2,6 +2,7 @@
 
 mod connection;
 mod engine;
+mod instants;
 mod params;
 mod paths;
 mod socket;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use restp_proto::{ConnId, Endpoint, EventKind, PathAddr, PathId};
 
-use super::engine::instant;
+use super::instants::instant;
 use crate::error::Failure;
 
 /// A path beside the first.
