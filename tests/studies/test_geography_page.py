@@ -23,6 +23,12 @@ UNDER_CIRCLES = (
     ("paths", "restp-multipath", "ResTP, spreading"),
     ("standby", "restp-standby", "ResTP, standby"),
     ("standby", "mptcp-backup", "MPTCP, backups"),
+    ("copies", "restp-copies", "ResTP, copies"),
+    ("paths-100m", "mptcp-cubic", "MPTCP, 100 Mbit/s"),
+    ("paths-100m", "restp-multipath", "ResTP, 100 Mbit/s"),
+    ("converging", "tcp-cubic", "TCP over one path, converging"),
+    ("converging", "mptcp-cubic", "MPTCP, converging"),
+    ("converging", "restp-multipath", "ResTP, converging"),
 )
 BEARER_LOST = (
     ("tcp-cubic", "TCP"),
@@ -68,6 +74,39 @@ def test_the_page_has_the_rates_under_the_circles(
     assert row(name, SETS[method], *numbers(rates(experiment, protocol, method))) in PAGE
 
 
+@pytest.mark.parametrize(("at_once", "words"), [(2, "two, the third when one fails"), (3, "three")])
+@pytest.mark.parametrize("method", SETS)
+def test_the_page_has_what_paths_carry_that_are_replaced(at_once: int, words: str, method: str) -> None:
+    of = {"network.method": method, "paths_at_once": at_once}
+    found = [mean("replaced", kpi, **of) / 1e6 for kpi in RATES]
+    silent_s = mean("replaced", "longest_silence_s", **of)
+    assert row(words, SETS[method], *numbers(found), f"{silent_s:.1f}") in PAGE
+
+
+ON_THE_TRAIN = (
+    ("tcp-cubic", "TCP, the cell alone"),
+    ("mptcp-cubic", "MPTCP"),
+    ("mptcp-backup", "MPTCP, backups"),
+    ("restp-multipath", "ResTP, spreading"),
+    ("restp-standby", "ResTP, standby"),
+    ("restp-copies", "ResTP, copies"),
+    ("sctp-two-homes", "SCTP, two homes"),
+    ("quic-quinn-migration", "QUIC that migrates"),
+    ("quic-noq-cubic", "multipath QUIC"),
+)
+
+
+@pytest.mark.parametrize(("protocol", "name"), ON_THE_TRAIN)
+def test_the_page_has_what_a_train_has_of_its_bearers(protocol: str, name: str) -> None:
+    carried = mean("train", "throughput_bps", protocol=protocol) / 1e6
+    silent_s = mean("train", "longest_silence_s", protocol=protocol)
+    shares = [
+        percent(mean("train-messages", kpi, protocol=protocol, flow=0))
+        for kpi in ("in_time_share", "at_all_share")
+    ]
+    assert row(name, f"{carried:.1f}", f"{silent_s:.1f}", *shares) in PAGE
+
+
 def test_the_page_has_how_long_a_connection_is_silent() -> None:
     found = [
         (name, mean("handover", "longest_silence_s", protocol=protocol)) for protocol, name in BEARER_LOST
@@ -82,6 +121,11 @@ def test_the_page_has_which_messages_come_in_time_while_a_bearer_is_lost() -> No
     of += [
         ("handover-copies", "sctp", "SCTP, two homes"),
         ("handover-copies", "rasta", "RaSTA, two channels"),
+        ("handover-quic", "restp-copies", "ResTP, copies"),
+        ("handover-quic", "quic-quinn-migration", "QUIC that migrates"),
+        ("handover-quic", "quic-noq-cubic", "multipath QUIC"),
+        ("handover-quic", "quic-noq-backup", "multipath QUIC, a backup"),
+        ("handover-quic", "quic-quinn-cubic", "QUIC, LTE alone"),
     ]
     for experiment, protocol, name in of:
         shares = [

@@ -20,6 +20,9 @@ pub(crate) struct State {
     pub topology: Topology,
 }
 
+/// From when to when something is so, in virtual seconds; `None` is the end of the run.
+pub type Spans = Vec<(f64, Option<f64>)>;
+
 /// Which tapped link direction packets of a pair of addresses pass next behind another one, and when they do.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hop {
@@ -33,7 +36,7 @@ pub struct Hop {
     pub next: String,
     /// From when to when a packet that passes `tap` goes to `next`, in virtual seconds; `None` is the end of the run.
     /// Empty: `tap` leads to a switch, from which it may at any time go there or elsewhere.
-    pub during_s: Vec<(f64, Option<f64>)>,
+    pub during_s: Spans,
 }
 
 impl Topology {
@@ -140,7 +143,7 @@ impl Topology {
         states: &[State],
         walks: &[Vec<Vec<Direction>>],
         taps: &[String],
-    ) -> BTreeMap<(String, String), Vec<(f64, Option<f64>)>> {
+    ) -> BTreeMap<(String, String), Spans> {
         let tapped = |walk: &[Direction]| -> Vec<Direction> {
             walk.iter().copied().filter(|it| taps.contains(&self.direction_name(*it))).collect()
         };

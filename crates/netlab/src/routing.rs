@@ -36,6 +36,9 @@ pub(crate) fn add_taps(path: &[String], impaired: &BTreeSet<String>, taps: &mut 
     }
 }
 
+/// A node that has no route, and to what.
+pub(crate) type Stuck = (usize, IpAddr);
+
 /// What a node's routing table says about a destination.
 pub(crate) enum Decision {
     /// Hand it over on this link to the neighbour that has this address.
@@ -178,7 +181,7 @@ impl Topology {
         from: usize,
         destination: IpAddr,
         depth: usize,
-    ) -> Result<(Vec<Direction>, Option<(usize, IpAddr)>), Error> {
+    ) -> Result<(Vec<Direction>, Option<Stuck>), Error> {
         let mut path = Vec::new();
         let mut node = from;
         for _ in 0..MAX_HOPS {
