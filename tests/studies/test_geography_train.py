@@ -79,5 +79,8 @@ def test_cell_and_satellite_together_have_less_than_what_tells_that_wifi_carries
 
 
 def test_both_experiments_of_the_train_have_the_same_bearers() -> None:
-    assert read("train")["network"] == read("train-messages")["network"]
+    for name in ("cell", "orbit", "wifi"):
+        alone, beside = link("train", name), link("train-messages", name)
+        assert (alone.pop("between")[0], beside.pop("between")[0]) == ("train", "gateway")
+        assert alone == beside
     assert read("train")["matrix"] == read("train-messages")["matrix"]
