@@ -24,8 +24,6 @@ UNDER_CIRCLES = (
     ("standby", "restp-standby", "ResTP, standby"),
     ("standby", "mptcp-backup", "MPTCP, backups"),
     ("copies", "restp-copies", "ResTP, copies"),
-    ("paths-100m", "mptcp-cubic", "MPTCP, 100 Mbit/s"),
-    ("paths-100m", "restp-multipath", "ResTP, 100 Mbit/s"),
     ("converging", "tcp-cubic", "TCP over one path, converging"),
     ("converging", "mptcp-cubic", "MPTCP, converging"),
     ("converging", "restp-multipath", "ResTP, converging"),
@@ -247,3 +245,19 @@ def test_the_page_has_what_hot_standby_carries_over_the_satellite() -> None:
     came_s = kept["received_s"].drop_null().to_numpy()
     rate_bps = every * 1448 * 8 * float(np.sum((came_s > 22) & (came_s <= 40))) / 18
     assert f"it has {rate_bps / 1e6:.1f} of the 2 Mbit/s" in PAGE
+
+
+def test_the_page_has_what_a_routing_that_converges_makes_up_for() -> None:
+    pinned, repaired = (rates(it, "mptcp-cubic", "disjoint")[-1] for it in ("paths", "converging"))
+    assert f"has {repaired:.1f} Mbit/s in place of {pinned:.1f}" in PAGE
+    gains = [
+        rates(it, "mptcp-cubic", "iwpsp")[-1] / rates(it, "mptcp-cubic", "disjoint")[-1] - 1
+        for it in ("converging", "paths")
+    ]
+    assert f"geodiverse paths bring it {100 * gains[0]:.0f} % more, not {100 * gains[1]:.0f} %" in PAGE
+    note = NOTES["converging-geodiverse-still-more"]
+    assert note.startswith(f"{DECIDED['converging-geodiverse-still-more']['value']:.2f} times.")
+    third = rates("converging", "mptcp-cubic", "disjoint")[3]
+    assert f"in the third circle {third:.1f} and nothing" in note
+    wifi = DECIDED["train-mptcp-uses-wifi"]["value"] / 1e6
+    assert NOTES["train-mptcp-uses-wifi"].startswith(f"{wifi:.1f} Mbit/s.")
