@@ -104,8 +104,8 @@ def test_routes_of_a_plan_lead_along_the_ways_of_each_moment(method: str) -> Non
             nodes = ["client", *map(name, way), "server"]
             assert hops(routed(run, moment_s), "client", f"10.{i}.2.1") == nodes
             assert hops(routed(run, moment_s), "server", f"10.{i}.1.1") == nodes[::-1]
-    nodes = {node["name"] for node in run["network"]["nodes"] if not node.get("switch")}
-    assert nodes == {"client", "server", *(name(node) for way in ways_at([], paths, 0) for node in way)} | {
+    there = {node["name"] for node in run["network"]["nodes"] if not node.get("switch")}
+    assert there == {"client", "server", *(name(node) for way in ways_at([], paths, 0) for node in way)} | {
         name(node) for turn in turns for node in turn.way
     }
     assert run["route_changes"]

@@ -211,7 +211,14 @@ def test_the_most_central_nodes_fall_first(measure: str, again: bool, targets: l
 
 def test_centrality_is_of_lengths_and_not_of_links() -> None:
     """From a to d the way by c, e and f is shorter than that by b, which has fewer links."""
-    places = {"a": (0, 0), "b": (20, 2), "c": (0, 1), "e": (0, 2), "f": (0, 3), "d": (0, 4)}
+    places = {
+        "a": (0.0, 0.0),
+        "b": (20.0, 2.0),
+        "c": (0.0, 1.0),
+        "e": (0.0, 2.0),
+        "f": (0.0, 3.0),
+        "d": (0.0, 4.0),
+    }
     made = network(
         places, [("a", "b"), ("b", "d"), ("a", "c"), ("c", "e"), ("e", "f"), ("f", "d"), ("b", "e")]
     )
