@@ -195,8 +195,8 @@ impl Topology {
 }
 
 /// When the network is in one of `those` states.
-fn spans(states: &[State], those: &BTreeSet<usize>) -> Vec<(f64, Option<f64>)> {
-    let mut spans: Vec<(f64, Option<f64>)> = Vec::new();
+fn spans(states: &[State], those: &BTreeSet<usize>) -> Spans {
+    let mut spans = Spans::new();
     for (place, state) in states.iter().enumerate().filter(|(place, _)| those.contains(place)) {
         let until_s = states.get(place + 1).map(|next| next.from_s);
         if until_s == Some(state.from_s) {

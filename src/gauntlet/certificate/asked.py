@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gauntlet.certificate import tolerance
-from gauntlet.certificate.answers import Findings, plural, seconds, span
+from gauntlet.certificate.answers import Findings, plural
+from gauntlet.certificate.changes import Words, check_changes
 
 Ints = npt.NDArray[np.int64]
 
@@ -192,42 +193,15 @@ def _instants_ns(
     end_ns: int,
     findings: Findings,
 ) -> list[int]:
-    instants, failures, latest_ns = [], [], 0
-    for number, entry in enumerate(wanted):
-        planned_ns = round(entry["at_s"] * 1e9)
-        if number >= len(made):
-            if planned_ns < end_ns - tolerance.current().timeline_ns:
-                failures.append(f"The change of {link} planned at {seconds(planned_ns)} was never made.")
-            break
-        made_ns = round(made[number]["at_s"] * 1e9)
-        late_ns = made_ns - planned_ns
-        if planned_ns > 0:
-            latest_ns = max(latest_ns, late_ns, key=abs)
-        wrong = _difference(entry, made[number])
-        if wrong is not None:
-            failures.append(f"The change of {link} at {seconds(planned_ns)} set {wrong}.")
-        elif (
-            planned_ns > 0 and not -tolerance.current().time_ns <= late_ns <= tolerance.current().timeline_ns
-        ):
-            how = f"{span(abs(late_ns))} {'later' if late_ns > 0 else 'earlier'} than planned"
-            failures.append(f"The change of {link} at {seconds(planned_ns)} was made {how}.")
-        instants.append(made_ns)
-    if len(made) > len(wanted):
-        failures.append(
-            f"The run changed {link} {plural(len(made), 'time')} and not {len(wanted)} as planned."
-        )
-    failure = None
-    if failures:
-        failure = failures[0] + (f" ({plural(len(failures) - 1, 'more fault')})" if failures[1:] else "")
-    findings.add(
-        "timeline",
-        link,
-        failure,
-        f"{link} was changed as planned: {plural(len(made), 'change')}.",
-        measured={"changes": len(made), "largest_lateness_s": latest_ns / 1e9},
-        expected={"changes": len(wanted), "largest_lateness_s": tolerance.current().timeline_ns / 1e9},
+    words = Words(
+        check="timeline",
+        link=link,
+        named=lambda _: link,
+        wrong=_difference,
+        too_many=f"The run changed {link} {plural(len(made), 'time')} and not {len(wanted)} as planned.",
+        passed=lambda _: f"{link} was changed as planned: {plural(len(made), 'change')}.",
     )
-    return instants
+    return check_changes(words, wanted, made, end_ns, findings)
 
 
 def _difference(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> str | None:
@@ -235,7 +209,7 @@ def _difference(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> str | Non
         if key in ("at_s", "link"):
             continue
         if not _equal(made.get(key), value):
-            return f"{key} to {made.get(key)} where the plan asks for {value}"
+            return f"set {key} to {made.get(key)} where the plan asks for {value}"
     return None
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gauntlet.certificate import tolerance
-from gauntlet.certificate.answers import Findings, plural, seconds, span
+from gauntlet.certificate.answers import Findings, plural, span
+from gauntlet.certificate.changes import Words, check_changes
 from gauntlet.certificate.stages import address_of
 
 
@@ -39,37 +39,21 @@ def check_route_changes(plan_run: Mapping[str, Any], record: Mapping[str, Any], 
     made = record.get("route_changes", ())
     if not planned and not made:
         return
-    end_ns = round(record["virtual_s"] * 1e9)
-    failures, latest_ns = [], 0
-    for number, entry in enumerate(planned):
-        planned_ns = round(entry["at_s"] * 1e9)
-        where = (
-            f"The change of the route of {entry['node']} to {entry['to']} planned at {seconds(planned_ns)}"
-        )
-        if number >= len(made):
-            if planned_ns < end_ns - tolerance.current().timeline_ns:
-                failures.append(f"{where} was never made.")
-            break
-        other = made[number]
-        if any(entry[key] != other[key] for key in ("node", "to", "via")):
-            failures.append(f"{where} was not made, but one of {other['node']} to {other['to']}.")
-            continue
-        late_ns = round(other["at_s"] * 1e9) - planned_ns
-        if planned_ns > 0:
-            latest_ns = max(latest_ns, late_ns, key=abs)
-            if not -tolerance.current().time_ns <= late_ns <= tolerance.current().timeline_ns:
-                how = f"{span(abs(late_ns))} {'later' if late_ns > 0 else 'earlier'}"
-                failures.append(f"{where} was made {how}.")
-    if len(made) > len(planned):
-        failures.append(f"The run changed {plural(len(made), 'route')} and not {len(planned)} as planned.")
-    failure = None
-    if failures:
-        failure = failures[0] + (f" ({plural(len(failures) - 1, 'more fault')})" if failures[1:] else "")
-    findings.add(
-        "routes",
-        None,
-        failure,
-        f"{plural(len(made), 'change')} of routes were made as planned, at most {span(abs(latest_ns))} late.",
-        measured={"changes": len(made), "largest_lateness_s": latest_ns / 1e9},
-        expected={"changes": len(planned), "largest_lateness_s": tolerance.current().timeline_ns / 1e9},
+    words = Words(
+        check="routes",
+        link=None,
+        named=lambda entry: f"the route of {entry['node']} to {entry['to']}",
+        wrong=_difference,
+        too_many=f"The run changed {plural(len(made), 'route')} and not {len(planned)} as planned.",
+        passed=lambda latest_ns: (
+            f"{plural(len(made), 'change')} of routes were made as planned, "
+            f"at most {span(abs(latest_ns))} late."
+        ),
     )
+    check_changes(words, planned, made, round(record["virtual_s"] * 1e9), findings)
+
+
+def _difference(wanted: Mapping[str, Any], made: Mapping[str, Any]) -> str | None:
+    if all(wanted[key] == made[key] for key in ("node", "to", "via")):
+        return None
+    return f"was not made, but one of {made['node']} to {made['to']}"
