@@ -262,7 +262,7 @@ MUTANTS    ?=
 # other, each compiled anew: `make mutants MUTANTS=R-PROT-9` plays those of a rule or a test, MUTANTS_OF="rasta sdls" those
 # of other crates.
 mutants:
-	@for crate in $(MUTANTS_OF); do $(PYTHON) scripts/mutants.py $$crate $(MUTANTS) || exit 1; done
+	@$(foreach crate,$(MUTANTS_OF),$(PYTHON) scripts/mutants.py $(crate) $(MUTANTS) && ):
 
 # Coverage of the protocol core by its own tests, of which the simulations are the larger part.
 coverage:
