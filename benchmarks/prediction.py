@@ -28,7 +28,6 @@ from gauntlet.attack import arena, gates
 from gauntlet.attack.prediction import (
     HELD_OUT,
     Figures,
-    engine,
     flood_per_s,
     learn,
     observed,
@@ -36,6 +35,7 @@ from gauntlet.attack.prediction import (
     predict,
 )
 from gauntlet.attack.servers.own import OWN
+from gauntlet.engine.virtual import Virtual
 from gauntlet.errors import GauntletError
 from speed.host import host
 
@@ -133,7 +133,7 @@ def main() -> int:
         predicted = {}
         for protocol, level in cases:
             tell(f"{protocol}: load {level:g} in virtual time")
-            predicted[protocol, level] = predict(protocol, level, costs[protocol], engine())
+            predicted[protocol, level] = predict(protocol, level, costs[protocol], Virtual.installed())
         kept["costs"] = {protocol: asdict(it) for protocol, it in costs.items()}
         kept["predicted"] = [
             {"protocol": protocol, "level": level, **asdict(predicted[protocol, level])}

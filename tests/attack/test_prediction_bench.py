@@ -13,6 +13,7 @@ from gauntlet.attack.run import Outcome
 from gauntlet.benches import attack_common, attack_prediction
 from gauntlet.benches.contract import Measured
 from gauntlet.benches.parts import Parts
+from gauntlet.engine.virtual import Virtual
 from tests.attack.factory import outcome, run
 
 COSTS = Costs(handshake_s=0.0008, request_s=0.0002)
@@ -35,7 +36,7 @@ class Laboratory:
         self.foretold = Figures(1.1 * FOUND_PER_S, 0.9 * FOUND_P99_S)
         self.spoilt: Mapping[str, Any] = {}
         """What is different in runs on the machine."""
-        monkeypatch.setattr(prediction, "engine", Engine)
+        monkeypatch.setattr(Virtual, "installed", Engine)
         monkeypatch.setattr(prediction, "learn", self._learn)
         monkeypatch.setattr(prediction, "predict", self._predict)
         monkeypatch.setattr(prediction, "play_host", self._play)

@@ -27,6 +27,7 @@ BAD = {
     "run-twice": ["runs", "twice"],
     "id-with-slash": ["runs[0].id", "'a/b'"],
     "seed-too-large": ["runs[0].seed"],
+    "memory-too-small": ["runs[0].memory_mib", "63", "64"],
     "no-limit": ["runs[0]", "'limit_s'", "missing"],
     "negative-rate": ["runs[0].timeline[0].rate_bps", "-1"],
     "negative-delay": ["runs[0].timeline[3].delay_s", "-0.001"],

@@ -308,3 +308,11 @@ def test_stratified_repetitions_spread_over_the_line_and_all_protocols_ride_the_
 def test_stratified_without_a_chunk_is_said(parse: Parse) -> None:
     with pytest.raises(UserError, match="'stratified' is about where a chunk begins; add chunk"):
         expand(parse(CONSTANT, ('name = "constant"', 'name = "constant"\nstratified = true')))
+
+
+def test_the_memory_of_guests_is_part_of_a_run_that_names_it(parse: Parse) -> None:
+    usual = expand(parse(CONSTANT))[0]
+    larger = expand(parse(CONSTANT, ("repetitions = 2", 'repetitions = 2\nmemory = "1GiB"')))[0]
+    assert plan_run(larger) == plan_run(usual) | {"memory_mib": 1024}
+    assert RunSpec.from_json(json.loads(json.dumps(larger.to_json()))) == larger
+    assert "memory_mib" not in usual.to_json(), "runs are written as they were before there was the key"

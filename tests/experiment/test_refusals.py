@@ -41,6 +41,13 @@ def read(*changes: tuple[str, str], further: str = "") -> list[RunSpec]:
     [
         (('"none"', '"both"'), ["[link] drop", "'ftp'", "tcp-cubic", "another application"]),
         (("20kB", '20kB"\nstart = "11min'), ["[experiment] limit", "600 s", "660 s", "longer limit"]),
+        *(
+            (
+                ('"10min"', f'"10min"\nmemory = "{wrong}"'),
+                ["[experiment] memory", wrong, "64MiB to 64GiB", "'1GiB'"],
+            )
+            for wrong in ("63MiB", "65GiB", "100MB")
+        ),
     ],
 )
 def test_parts_that_do_not_fit(change: tuple[str, str], words: list[str]) -> None:

@@ -1,6 +1,7 @@
 //! The plan file (`docs/formats/plan.md`): read, checked, every mistake a sentence.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use netlab::{InPathSpec, LinkChange, NetworkSpec, RouteChange};
@@ -12,6 +13,9 @@ use crate::failure::{Failure, Result};
 
 const FORMAT: &str = "gauntlet-plan";
 const VERSION: u32 = 1;
+
+/// MiB of a guest: with less there is no room for the buffers of its sockets.
+const MEMORY_MIB: RangeInclusive<u32> = 64..=65_536;
 
 /// Largest seed: the largest integer that survives JSON readers that use doubles.
 const LARGEST_SEED: u64 = (1 << 53) - 1;
@@ -44,6 +48,9 @@ pub struct Run {
     pub seed: u64,
     /// Virtual seconds after which the run is ended as failed.
     pub limit_s: f64,
+    /// MiB that its guest is booted with, which is the engine's part; none: as usual.
+    #[serde(default)]
+    memory_mib: Option<u32>,
     /// Nodes, links, routes, tunnels.
     pub network: NetworkSpec,
     /// Nodes that stand in links and alter what passes.
@@ -277,6 +284,10 @@ impl Run {
         }
         if !(self.limit_s.is_finite() && self.limit_s > 0.0) {
             return Err(Failure::new(format!("`limit_s` is {}; it must be above 0", self.limit_s)));
+        }
+        if let Some(mib) = self.memory_mib.filter(|mib| !MEMORY_MIB.contains(mib)) {
+            let (least, most) = (MEMORY_MIB.start(), MEMORY_MIB.end());
+            return Err(Failure::new(format!("`memory_mib` is {mib}; it must be from {least} to {most}")));
         }
         if let Some(interval_s) = self.record.socket_interval_s
             && (!interval_s.is_finite() || interval_s < 1e-3)

@@ -29,10 +29,8 @@ from gauntlet.attack.run import Attack, Client, Outcome, Run
 from gauntlet.attack.servers.own import OWN
 from gauntlet.attack.share import OF_A_CORE
 from gauntlet.attack.survival import curve
-from gauntlet.engine import guest
 from gauntlet.engine.contract import Engine, Place
 from gauntlet.engine.cores import usable_cores
-from gauntlet.engine.virtual import Virtual
 from gauntlet.errors import RunError
 from gauntlet.experiment.sysctls import STOCK_SYSCTLS
 
@@ -50,7 +48,7 @@ CLIENT = Client(requests=400, interval_s=0.04, limit_s=10.0)
 AHEAD_S = 2.0
 """For how long the flood is there before the first honest request."""
 
-MEMORY = "2048M"
+MEMORY_MIB = 2048
 """Of a guest with some hundred flows."""
 ONE_WAY_S = 50e-6
 """In virtual time; far below a handshake's cost, as loopback is."""
@@ -201,6 +199,7 @@ def plan(protocol: str, level: float, costs: Costs) -> tuple[dict[str, Any], int
         "flows": [*flood, *honest],
         "record": {"messages": True, "socket_interval_s": None, "packets": "none", "taps": None},
         "processor": costs.processor(),
+        "memory_mib": MEMORY_MIB,
     }
     return run, len(flood)
 
@@ -265,11 +264,6 @@ def play_host(protocol: str, per_s: float, *, asks: bool, folder: Path) -> Outco
     seconds = math.ceil(AHEAD_S + CLIENT.sends_s) + 1
     attack = Attack(kind, per_s, seconds)
     return arena.play(Run(OWN, protocol, P_256, CLIENT, attack, client_at_s=AHEAD_S), folder)
-
-
-def engine() -> Virtual:
-    """The virtual ground, with memory for some hundred flows. Raises RunError where it is not installed."""
-    return Virtual(replace(guest.Machine.installed(), memory=MEMORY, memory_folder=None))
 
 
 def learn(protocol: str, repetitions: int, folder: Path, tell: Callable[[str], None]) -> Costs:

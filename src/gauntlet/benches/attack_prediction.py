@@ -30,6 +30,7 @@ from gauntlet.benches.attack_common import (
 from gauntlet.benches.contract import Bench, Measured, Plan, Tell
 from gauntlet.benches.parts import Parts
 from gauntlet.engine.contract import Engine
+from gauntlet.engine.virtual import Virtual
 from gauntlet.errors import RunError, UserError
 from gauntlet.metrics.kpi import Kpi
 
@@ -46,14 +47,14 @@ def conditions(quick: bool) -> list[Condition]:
 def _ready() -> None:
     attack_common.ready()
     try:
-        prediction.engine()
+        Virtual.installed()
     except RunError as error:
         raise UserError(str(error)) from None
 
 
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     asked = conditions(quick)
-    engine = prediction.engine()
+    engine = Virtual.installed()
     same = {**facts(), "engine": engine.identity()}
     costs = {
         over: _costs(parts.take(f"costs-{over}", same, partial(_learnt, over, tell)))

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,8 @@ _CLOCK = (
 ARGUMENTS = " ".join((*_ROOT, *_CLOCK))
 """What every guest kernel is started with: clock and root may decide what a run gives."""
 
-# Enough for socket buffers of a stock distribution on a dozen nodes; a guest stays under 300 MB.
+# Enough for socket buffers of a stock distribution on a dozen nodes and for what is noted of a million
+# messages; a guest stays under 300 MB. Runs that need more say so (`memory_mib` of a plan).
 MEMORY_MIB = 256
 
 # A guest that says nothing for this long of wall time is looked at: it does not advance, or its host is busy.
@@ -69,11 +70,17 @@ class Machine:
     def installed() -> "Machine":
         """The installed kernel image and guest program; RunError with the remedy when one is missing."""
         image, program = kernel.image(), engine.player_binary()
-        return Machine(image, program, memory_folder=_memory_folder(len(cores.usable_cores())))
+        return Machine(image, program, memory_folder=_memory_folder(MEMORY_MIB))
+
+    def with_memory(self, mib: int | None) -> "Machine":
+        """The same with so many MiB in a folder with room for them; None: as it is. RunError without room."""
+        if mib is None:
+            return self
+        return replace(self, memory=f"{mib}M", memory_folder=_memory_folder(mib))
 
 
-def _memory_folder(guests: int) -> Path:
-    return guest_memory.best(MEMORY_MIB << 20, guests).folder
+def _memory_folder(mib: int) -> Path:
+    return guest_memory.best(mib << 20, len(cores.usable_cores())).folder
 
 
 def plan(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -114,7 +121,7 @@ def boot(
             str(machine.kernel), f"mem={machine.memory}", f"uml_dir={scratch}/", "umid=guest",
             *_ROOT, f"init={machine.program}", *_CLOCK, *settings, "--", *arguments,
         ]  # fmt: skip
-        memory = machine.memory_folder or _memory_folder(1)
+        memory = machine.memory_folder or _memory_folder(MEMORY_MIB)
         environment = {**os.environ, "GAUNTLET_SEED": str(seed), "TMPDIR": str(memory)}
         with _started(command, environment, core, enter) as process:
             watched = _Watched(process, machine, [run["id"] for run in runs], command, console)

@@ -88,12 +88,12 @@ class Virtual:
     def play(
         self, run: Mapping[str, Any], out: Path, *, place: Place, on_event: OnEvent | None = None
     ) -> Path:
-        """Boot a guest on the run; its seed is the guest's. Raises RunError as `guest.boot` does."""
+        """Boot a guest with the seed and the memory of the run. Raises RunError as `guest.boot` does."""
         guest.boot(
             [run],
             out,
             seed=run["seed"],
-            machine=self.machine,
+            machine=self.machine.with_memory(run.get("memory_mib")),
             core=place.core,
             on_event=on_event,
             console=place.console,

@@ -354,6 +354,7 @@ def _run(
         sysctls=ride.sysctls,
         in_path=(*nodes, *threat),
         processor=processor,
+        memory_mib=experiment.about.memory,
     )
 
 

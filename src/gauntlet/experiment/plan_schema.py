@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from gauntlet.errors import UserError
 from gauntlet.experiment import plan_routes, player
 from gauntlet.experiment.plan_routes import PlanRouteChange
+from gauntlet.experiment.quantities import MAX_MEMORY_MIB, MIN_MEMORY_MIB
 from gauntlet.experiment.strict import Location, Strict, sentence, unknown_key
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -352,6 +353,7 @@ class PlanRun(Strict):
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**53)]
     limit_s: Positive
+    memory_mib: Annotated[int, Field(ge=MIN_MEMORY_MIB, le=MAX_MEMORY_MIB)] | None = None
     network: PlanNetwork
     timeline: Annotated[list[PlanChange], AfterValidator(_sorted)] = Field(default_factory=list)
     route_changes: Annotated[list[PlanRouteChange], AfterValidator(plan_routes.in_order)] = Field(

@@ -28,6 +28,7 @@ def plan_apart_from_link(spec: RunSpec) -> dict[str, Any]:
         **({"drops": scripted} if scripted else {}),
         **({"in_path": [dict(node) for node in spec.in_path]} if spec.in_path else {}),
         **({"processor": dict(spec.processor)} if spec.processor else {}),
+        **({} if spec.memory_mib is None else {"memory_mib": spec.memory_mib}),
     }
 
 

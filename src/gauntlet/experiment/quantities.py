@@ -56,6 +56,24 @@ Size = Annotated[
     int, BeforeValidator(_reading(_positive(units.size_bytes, "size"))), _written("size", "512kB")
 ]
 """Bytes, above 0."""
+
+MIN_MEMORY_MIB = 64
+"""Of a guest: it boots with less, and has no room for the buffers of its sockets."""
+MAX_MEMORY_MIB = 65_536
+
+
+def _memory_mib(value: object) -> int:
+    mib, rest = divmod(units.size_bytes(value), 1 << 20)
+    if rest or not MIN_MEMORY_MIB <= mib <= MAX_MEMORY_MIB:
+        raise UserError(
+            f"the memory {value!r} is no whole number of MiB from {MIN_MEMORY_MIB}MiB to "
+            f"{MAX_MEMORY_MIB >> 10}GiB; write one such as '1GiB'."
+        )
+    return mib
+
+
+Memory = Annotated[int, BeforeValidator(_reading(_memory_mib)), _written("size", "512MiB", "1GiB")]
+"""MiB of a guest."""
 Length = Annotated[float, BeforeValidator(_reading(units.length_km)), _written("length", "50km")]
 """Kilometres, 0 or more."""
 _SHARE_OR_NUMBER = [

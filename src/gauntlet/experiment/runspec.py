@@ -167,6 +167,8 @@ class RunSpec:
     """Nodes that stand in links, as the plan has them (in_path.py)."""
     processor: Mapping[str, Any] | None = None
     """What the server computes with, as the plan has it (server.py); None: computing costs nothing."""
+    memory_mib: int | None = None
+    """Of the guest; None: as usual."""
 
     @property
     def scenarios(self) -> list[ScenarioRef]:
@@ -199,7 +201,7 @@ class RunSpec:
             {key: value for key, value in flow.items() if key not in later or value is not None}
             for flow in data["flows"]
         ]
-        unused = {key for key in ("in_path", "processor") if not data[key]}
+        unused = {key for key in ("in_path", "processor", "memory_mib") if not data[key]}
         return {key: value for key, value in data.items() if key not in unused}
 
     @staticmethod

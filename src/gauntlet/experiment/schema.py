@@ -29,6 +29,7 @@ from gauntlet.experiment.pages import MOST_CONNECTIONS, Http
 from gauntlet.experiment.quantities import (
     WRITTEN_TIME,
     Duration,
+    Memory,
     Rate,
     RateOrMax,
     Share,
@@ -137,6 +138,8 @@ class ExperimentSection(Strict):
     repetitions: int = Field(default=10, ge=1, le=MAX_REPETITIONS)
     limit: Duration | None = None
     """Virtual seconds after which a run counts as failed; None: worked out from what is sent."""
+    memory: Memory | None = None
+    """MiB of each guest; None: as usual."""
 
 
 class LinkSection(Strict):
