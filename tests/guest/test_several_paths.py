@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gauntlet.certificate import certify
-from gauntlet.metrics.flow import path_capacity
+from gauntlet.metrics.capacity import path_capacity
 from tests.guest.conftest import Play, run_plan, tcp_flow
 
 TUNNEL_RATE_BPS = 2_000_000

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gauntlet.metrics.flow import path_capacity, wire_bytes
+from gauntlet.metrics.capacity import path_capacity
+from gauntlet.metrics.flow import wire_bytes
 from gauntlet.metrics.kpis.delay import KPIS as DELAYS
 from gauntlet.metrics.kpis.download import download_time_s
 from gauntlet.metrics.kpis.fairness import jain_index
@@ -184,6 +185,61 @@ def test_several_ways_carry_together_what_their_own_links_do() -> None:
     only_shared = path_capacity(shared, "f0")
     assert only_shared is not None
     assert set(only_shared.values) == {10}
+
+
+def rates(**rates_bps: float) -> list[dict[str, Any]]:
+    return [
+        {"at_s": 0.0, "link": link.replace("_", ">"), "rate_bps": rate_bps}
+        for link, rate_bps in rates_bps.items()
+    ]
+
+
+def test_ways_that_share_a_link_carry_no_more_than_it() -> None:
+    """Of three ways two share b>c; then each two share a link, of which half a rate more fits."""
+    three = [["a>b", "b>c", "c>x"], ["a>b", "b>c", "c>y"], ["a>b", "b>d"]]
+    record = {
+        "paths": [{"flow": "f0", "forward": way} for way in three],
+        "timeline": rates(a_b=100, b_c=10, c_x=10, c_y=10, b_d=10),
+    }
+    steps = path_capacity(record, "f0")
+    assert steps is not None
+    assert steps.values.tolist() == [20]
+    pairs = [["r>s", "s>t"], ["s>t", "t>u"], ["t>u", "r>s"]]
+    record = {
+        "paths": [{"flow": "f0", "forward": way} for way in pairs],
+        "timeline": rates(r_s=10, s_t=10, t_u=10),
+    }
+    steps = path_capacity(record, "f0")
+    assert steps is not None
+    assert steps.values.tolist() == [15]
+
+
+def test_capacity_goes_with_a_path_that_turns_to_another_way() -> None:
+    """a>c is down from 20 to 40 s, and packets go over a>b from 25 to 45 s: nothing passes for 5 s."""
+
+    def hop(tap: str, following: str, *during_s: list[float | None]) -> dict[str, Any]:
+        ends = {"source": "10.1.1.1", "destination": "10.1.2.1"}
+        return {**ends, "tap": tap, "next": following, "during_s": list(during_s)}
+
+    record = {
+        "flows": [{"id": "f0", "source": "10.1.1.1:40000", "destination": "10.1.2.1:5000"}],
+        "paths": [{"flow": "f0", "forward": ["s>a", "a>c", "c>d"], "return": []}],
+        "hops": [
+            hop("s>a", "a>c", [0.0, 25.0], [45.0, None]),
+            hop("s>a", "a>b", [25.0, 45.0]),
+            hop("a>c", "c>d", [0.0, None]),
+            hop("a>b", "b>c", [0.0, None]),
+            hop("b>c", "c>d", [0.0, None]),
+        ],
+        "timeline": [
+            *rates(a_c=10, a_b=4),
+            {"at_s": 20.0, "link": "a>c", "up": False},
+            {"at_s": 40.0, "link": "a>c", "up": True},
+        ],
+    }
+    steps = path_capacity(record, "f0")
+    assert steps is not None
+    assert list(zip(steps.times_s, steps.values, strict=True)) == [(0, 10), (20, 0), (25, 4), (45, 10)]
 
 
 def test_bytes_on_the_wire_are_those_that_entered_the_line_in_either_direction() -> None:

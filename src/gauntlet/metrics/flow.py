@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gauntlet.metrics.capacity import path_capacity
 from gauntlet.metrics.steps import Floats, Steps
 from gauntlet.results.reader import Run
 
@@ -21,12 +21,6 @@ UNSUPPORTED = "unsupported"
 """Outcome of a flow that its programs cannot carry."""
 
 NS_PER_S = 1_000_000_000
-
-FIRST_SETTINGS_S = 1e-3
-"""Changes up to here are the settings that a link starts with: the plan's entries at 0 are applied before any
-flow starts, but a moment after the run's zero (docs/formats/record.md).
-"""
-
 
 _WITHOUT_SESSIONS = frozenset({"udp", "sdls"})
 """Stacks that open none: they are never established, and send all the same."""
@@ -180,52 +174,12 @@ def flows_of(run: Run) -> list[FlowData]:
     return flows
 
 
-def path_capacity(record: Mapping[str, Any], flow_id: str) -> Steps | None:
-    """The rate of the narrowest limited link on a flow's forward path over time (bits per second, IP layer).
-
-    It is taken from the changes that were really made (`timeline` of the record); a link that is down counts
-    as rate 0. A flow with several ways has what they carry together: at most what the links that all of them
-    share do. None when no link on the path is ever limited or no path was recorded.
-    """
-    ways: list[list[str]] = [path["forward"] for path in record.get("paths", []) if path["flow"] == flow_id]
-    shared = [link for link in ways[0] if all(link in way for way in ways)] if ways else []
-    capacity = _narrowest(record, shared)
-    if len(ways) > 1:
-        alone = [_narrowest(record, [link for link in way if link not in shared]) for way in ways]
-        together = reduce(Steps.plus, [each or _UNLIMITED for each in alone])
-        capacity = together if capacity is None else capacity.minimum(together)
-    return None if capacity is None or np.isinf(capacity.values).any() else capacity
-
-
 def wire_bytes(record: Mapping[str, Any]) -> int | None:
     """What the first counted link of each way of the run's only flow sent; None when none is counted."""
     sent_bytes = {link["link"]: int(link["sent_bytes"]) for link in record.get("links", [])}
     ways = [path[side] for path in record.get("paths", []) for side in ("forward", "return")]
     first = {next((link for link in way if link in sent_bytes), None) for way in ways} - {None}
     return sum(sent_bytes[link] for link in first if link is not None) if first else None
-
-
-_UNLIMITED = Steps.of([(0.0, np.inf)])
-
-
-def _narrowest(record: Mapping[str, Any], links: list[str]) -> Steps | None:
-    """The smallest rate of these links over time; None without links."""
-    narrowest: Steps | None = None
-    for link in links:
-        rate_bps, up = np.inf, True
-        changes: list[tuple[float, float]] = []
-        for change in record.get("timeline", []):
-            if change["link"] != link:
-                continue
-            if "rate_bps" in change:
-                rate_bps = np.inf if change["rate_bps"] is None else float(change["rate_bps"])
-            up = bool(change.get("up", up))
-            changes.append((float(change["at_s"]), rate_bps if up else 0.0))
-        if not changes or changes[0][0] > FIRST_SETTINGS_S:
-            changes.insert(0, (0.0, np.inf))
-        steps = Steps.of(changes)
-        narrowest = steps if narrowest is None else narrowest.minimum(steps)
-    return narrowest
 
 
 def _messages_of(table: pa.Table | None, index: int) -> tuple[Ints, Ints, Ints]:
