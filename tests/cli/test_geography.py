@@ -38,6 +38,10 @@ def test_paths_are_found_with_what_a_challenge_does_to_each(gauntlet: Gauntlet) 
     assert (first["nodes"][0], first["nodes"][-1]) == CITIES
     assert first["hops"] == len(first["nodes"]) - 1
     assert first["down"] == [{"from_s": it, "to_s": it + 20} for it in (60, 100)]
+    assert "detours" not in first
+    converging = json.loads(gauntlet(*command, "--converges-after", "5s", "--json").stdout)["paths"]
+    assert [(it["from_s"], it["to_s"]) for it in converging[0]["detours"]] == [(65, 85), (105, 125)]
+    assert converging[2]["detours"] == [], "never down"
     assert data["paths"][2]["down"] == [], "around by the north"
     shown = gauntlet(*command).stdout
     assert "60.0–80.0 s, 100.0–120.0 s" in shown
@@ -61,6 +65,7 @@ def test_a_heuristic_that_finds_fewer_says_so(gauntlet: Gauntlet) -> None:
         ((*PAIR, "--skew", "10"), "has no unit"),
         ((*PAIR, "--apart-km", "-1"), "distance of paths is -1"),
         ((*PAIR, "--challenge", "x"), "no challenge 'x'"),
+        ((*PAIR, "--converges-after", "5s"), "add --challenge"),
         ((*PAIR, "--method", "disjoint", "--count", "4"), "node-disjoint"),
         ((*PAIR, "--method", "disjoint", "--apart-km", "1"), "keep no distance"),
         ((*PAIR, "--method", "exact", "--stretch-hops", "0", "--count", "9"), "no 9 paths"),

@@ -9,14 +9,14 @@ import networkx as nx
 import pytest
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import converging
 from gauntlet.experiment.expand import expand
 from gauntlet.experiment.load import parse_experiment
 from gauntlet.experiment.plans import plan_run
-from gauntlet.geography import methods, packaged
+from gauntlet.geography import converging, methods, packaged
 from gauntlet.geography.challenges import outages, profiles
 from gauntlet.geography.network import Network
 from gauntlet.geography.network import Path as MapPath
+from gauntlet.geography.told import told
 from gauntlet.geography.wanted import Wanted
 from tests.experiment.test_map_network import name, runs
 from tests.experiment.test_own_network import hops
@@ -164,3 +164,17 @@ def test_a_run_that_is_kept_and_read_again_has_the_same_plan() -> None:
     )
     (spec,) = expand(parse_experiment(text, "map.toml", Path()))
     assert plan_run(type(spec).from_json(spec.to_json())) == plan_run(spec)
+
+
+def test_a_map_is_told_the_ways_that_paths_take_and_until_when() -> None:
+    network = packaged.load("us-fibre")
+    found = methods.find(network, "Oklahoma City", "Washington DC", "disjoint", Wanted(3, 50.0))
+    paths = [it.path for it in found]
+    (first, *_, last) = told(network, paths, "nashville", 5.0)["paths"]
+    when = [(it["from_s"], it["to_s"]) for it in first["detours"]]
+    assert when == [(25.0, 45.0), (65.0, 85.0), (105.0, 125.0)]
+    turns = converging.turns(network, paths, profiles.outages("nashville", network), 5.0)
+    assert [tuple(it["nodes"]) for it in last["detours"]] == [
+        turn.way for turn in turns if turn.path == 2 and turn.way != paths[2]
+    ]
+    assert all("detours" not in it for it in told(network, paths, "nashville")["paths"])

@@ -19,11 +19,11 @@ from gauntlet.geography.wanted import Wanted
 NETWORK = packaged.load("us-fibre")
 
 
-def spec(challenge: str | None) -> dict[str, Any]:
+def spec(challenge: str | None, converges_after_s: float | None = None) -> dict[str, Any]:
     sets = []
     for method in ("disjoint", "iwpsp"):
         found = methods.find(NETWORK, "Oklahoma City", "Washington DC", method, Wanted(3, 50.0))
-        sets.append((method, told(NETWORK, [it.path for it in found], challenge)))
+        sets.append((method, told(NETWORK, [it.path for it in found], challenge, converges_after_s)))
     with alt.data_transformers.enable(consolidate_datasets=False):
         return dict(maps(sets[0][1]["network"], sets).to_dict())
 
@@ -162,3 +162,20 @@ def test_no_name_lies_over_another_one() -> None:
     for one_, other in itertools.combinations(named, 2):
         apart = one_[2] <= other[1] or other[2] <= one_[1] or abs(one_[3] - other[3]) >= FONT_PX
         assert apart, (one_, other)
+
+
+def test_where_routing_converges_the_ways_taken_instead_are_drawn_and_said() -> None:
+    first = spec("nashville", 5.0)["vconcat"][0]
+    assert first["title"]["subtitle"][1] == (
+        "path 2: down 60–80 s, 100–120 s; by other ways (thin, dark) 65–85 s, 105–125 s"
+    )
+    (detours,) = [it for it in marks(first, "rule") if "when" in rows(it)[0]]
+    said = {row["when"] for row in rows(detours)}
+    assert "path 1: 25–45 s" in said, "over Louisville, while Nashville is down"
+    every = "path 1: 105–125 s, path 2: 105–125 s, path 3: 105–125 s"
+    assert every in said, "of the ways through Minneapolis all three take part"
+    ways = next(it for it in marks(first, "line") if "path" in rows(it)[0])
+    for row in rows(detours):
+        assert ways["encoding"]["x"]["scale"]["domain"][0] <= row["x"], "what is taken is within the picture"
+    still = spec("nashville")["vconcat"][0]
+    assert not [it for it in marks(still, "rule") if "when" in rows(it)[0]]

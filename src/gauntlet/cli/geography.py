@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
+    from typing import Any
 
-    from gauntlet.geography.network import Network, Path
+    from gauntlet.geography.network import Network
 
 _METHODS = ("iwpsp", "mlw", "exact", "farthest", "disjoint")
 _APART_KM = 50.0
@@ -85,6 +86,11 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
 @click.option(
     "--challenge", help="Say when each path is down: nashville, midwest, east-coast, central or cascade."
 )
+@click.option(
+    "--converges-after",
+    metavar="TIME",
+    help="On the map and in JSON: ways that paths take instead, so long after each change of a challenge.",
+)
 @click.option("--out", type=click.Path(), help="Draw them on a map: a file .svg, .png or .pdf.")
 @click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
 def paths(
@@ -98,6 +104,7 @@ def paths(
     stretch_hops: int | None,
     skew: str | None,
     challenge: str | None,
+    converges_after: str | None,
     out: str | None,
     json_: bool,
 ) -> None:
@@ -107,6 +114,8 @@ def paths(
     Examples:
       gauntlet geography paths us-fibre "Oklahoma City" "Washington DC" --challenge nashville
       gauntlet geography paths us-fibre "Oklahoma City" "Washington DC" --method disjoint --out map.svg
+      gauntlet geography paths us-fibre "Oklahoma City" "Washington DC" --challenge nashville \\
+          --converges-after 5s --out map.svg
       gauntlet geography paths os3e Seattle Atlanta --count 2 --method exact --apart-km 200 --stretch-hops 4
     """
     from gauntlet import units
@@ -114,12 +123,20 @@ def paths(
     from gauntlet.errors import UserError
     from gauntlet.geography import methods, packaged, terminal
     from gauntlet.geography.challenges import profiles
+    from gauntlet.geography.told import told
     from gauntlet.geography.wanted import Wanted
 
     if method == methods.DISJOINT and not (apart_km is None and stretch_hops is None and skew is None):
         raise UserError(
             "Node-disjoint paths keep no distance, stretch or skew; leave them out or take another method."
         )
+    if converges_after is not None and challenge is None:
+        raise UserError(
+            "--converges-after says how soon routing leaves what a challenge takes; add --challenge."
+        )
+    converges_after_s = (
+        None if converges_after is None else units.time_s(converges_after, "--converges-after")
+    )
     wanted = Wanted(
         paths=count,
         apart_km=_APART_KM if apart_km is None else apart_km,
@@ -129,13 +146,17 @@ def paths(
     loaded = packaged.load(network)
     down = None if challenge is None else profiles.outages(challenge, loaded)
     found = methods.find(loaded, source, target, method, wanted)
+    shown = told(loaded, [it.path for it in found], challenge, converges_after_s)
     if out is not None:
-        _draw(loaded, [it.path for it in found], challenge, method, out)
+        words = [loaded.name, method, *([] if challenge is None else [f"challenge {challenge}"])]
+        _draw(shown, ", ".join(words), out)
     if json_:
         each = [it.to_json() for it in found]
-        if down is not None:
-            for said, it in zip(each, found, strict=True):
-                said["down"] = [{"from_s": start, "to_s": end} for start, end in down.of_path(it.path)]
+        for said, path in zip(each, shown["paths"], strict=True):
+            if down is not None:
+                said["down"] = [{"from_s": start, "to_s": end} for start, end in path["down"]]
+            if converges_after_s is not None:
+                said["detours"] = path.get("detours", [])
         print_json({"network": loaded.name, "method": method, "wanted": count, "paths": each})
         return
     console().print(terminal.paths(found, down))
@@ -168,17 +189,12 @@ def compare(*, network: str, count: int, apart_km: float, stretch_hops: int, jso
         console().print(terminal.compared(found))
 
 
-def _draw(
-    network: "Network", paths: "Sequence[Path]", challenge: str | None, title: str, target: str
-) -> None:
+def _draw(shown: "Mapping[str, Any]", title: str, target: str) -> None:
     from gauntlet.figures.look import finished
     from gauntlet.figures.map import maps
     from gauntlet.figures.save import write
-    from gauntlet.geography.told import told
 
-    shown = told(network, paths, challenge)
-    words = [network.name, title] + ([] if challenge is None else [f"challenge {challenge}"])
-    write(finished(maps(shown["network"], [(", ".join(words), shown)])), target)
+    write(finished(maps(shown["network"], [(title, shown)])), target)
 
 
 def _head(network: "Network") -> dict[str, object]:

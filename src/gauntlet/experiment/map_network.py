@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import converging, own_network
+from gauntlet.experiment import own_network
 from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.own_network import Cable, Layout
 from gauntlet.experiment.reroutes import Reroute
-from gauntlet.geography import fibre, methods, packaged
+from gauntlet.geography import converging, fibre, methods, packaged
 from gauntlet.geography.challenges import profiles
 from gauntlet.geography.network import Network
 from gauntlet.geography.network import Path as MapPath
@@ -66,7 +66,7 @@ def layout(section: NetworkSection, folder: Path) -> Layout:
     return Layout(
         (Cable((CLIENT, first)), *cables, Cable((last, SERVER))),
         paths=tuple(map(between_hosts, paths)),
-        map=told(network, paths, section.challenge),
+        map=told(network, paths, section.challenge, section.converges_after),
         reroutes=tuple(Reroute(turn.at_s, turn.path + 1, between_hosts(turn.way)) for turn in turns),
     )
 

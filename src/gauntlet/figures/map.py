@@ -37,6 +37,7 @@ _DASHES = ([1, 0], [10, 4], [3, 3], [12, 3, 3, 3])
 LEGEND_LINE_PX = 36
 _WIDTHS = (5.0, 3.5, 2.5)
 """Of paths, one after another and again: where two share a link both are seen."""
+_DETOUR_PX = 1.5
 
 
 def maps(network: Mapping[str, Any], sets: Sequence[tuple[str, Mapping[str, Any]]]) -> alt.VConcatChart:
@@ -45,7 +46,7 @@ def maps(network: Mapping[str, Any], sets: Sequence[tuple[str, Mapping[str, Any]
     `network` and the sets (`paths`, `challenge`) are as `gauntlet.geography.told` has them.
     """
     places = {it["node"]: Place(it["latitude"], it["longitude"]) for it in network["nodes"]}
-    on_paths = {node for _, it in sets for path in it["paths"] for node in path["nodes"]}
+    on_paths = {node for _, it in sets for way in _ways(it) for node in way}
     projection = Projection([places[node] for node in places if node in on_paths] or list(places.values()))
     at = dict(zip(places, projection.km(np.array([it.vector for it in places.values()])), strict=True))
     rings = [ring for _, it in sets for ring in _rings(it, projection)]
@@ -56,6 +57,11 @@ def maps(network: Mapping[str, Any], sets: Sequence[tuple[str, Mapping[str, Any]
     meta = {"keepsShape": True}
     stacked: alt.VConcatChart = alt.vconcat(*drawn, spacing=24).properties(usermeta=meta)
     return stacked
+
+
+def _ways(shown: Mapping[str, Any]) -> list[Sequence[str]]:
+    """The nodes of every path and of every way that one takes instead."""
+    return [way["nodes"] for path in shown["paths"] for way in (path, *path.get("detours", ()))]
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,7 @@ def _map(
         *_circles(shown, ground.projection, view, room),
         _links(others, at, view),
         _nodes(at, set(at) - on_paths, view),
+        *_detours(shown, at, view, names),
         *_paths(shown, at, view, names),
         *_failed(number, shown, at, view, room),
         *_named(number, shown, at, room, ends),
@@ -122,7 +129,9 @@ def _room(shown: Mapping[str, Any], ground: _Ground, others: Sequence[Sequence[s
 
 def _path_words(name: str, path: Mapping[str, Any]) -> str:
     when = ", ".join(_span(*it) for it in path["down"])
-    return f"{name}: down {when}" if when else f"{name}: never down"
+    around = ", ".join(_span(it["from_s"], it["to_s"]) for it in path.get("detours", ()))
+    said = f"{name}: down {when}" if when else f"{name}: never down"
+    return f"{said}; by other ways (thin, dark) {around}" if around else said
 
 
 def _span(from_s: float, to_s: float) -> str:
@@ -225,6 +234,32 @@ def _paths(
     return [strokes, dots]
 
 
+def _detours(
+    shown: Mapping[str, Any], at: Mapping[str, Points], view: View, names: Sequence[str]
+) -> list[alt.Chart]:
+    """The ways that paths take instead, where they leave them; which path and when comes up at a pointer."""
+    when: dict[tuple[str, str], list[str]] = {}
+    for name, path in zip(names, shown["paths"], strict=False):
+        own = {frozenset(ends) for ends in pairwise(path["nodes"])}
+        for way in path.get("detours", ()):
+            span = _span(way["from_s"], way["to_s"])
+            for a, b in pairwise(way["nodes"]):
+                if frozenset((a, b)) not in own:
+                    when.setdefault((min(a, b), max(a, b)), []).append(f"{name}: {span}")
+    rows = [
+        {"x": _km(at[a][0]), "y": _km(at[a][1]), "x2": _km(at[b][0]), "y2": _km(at[b][1]), "when": words}
+        for (a, b), words in ((ends, ", ".join(spans)) for ends, spans in when.items())
+    ]
+    if not rows:
+        return []
+    drawn: alt.Chart = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_rule(color=NODE_COLOUR, opacity=1, strokeWidth=_DETOUR_PX, clip=True)
+        .encode(x=view.x(), y=view.y(), x2="x2:Q", y2="y2:Q", tooltip="when:N")
+    )
+    return [drawn]
+
+
 def _named(
     number: int, shown: Mapping[str, Any], at: Mapping[str, Points], room: Room, ends: Mapping[str, str]
 ) -> list[alt.Chart]:
@@ -311,6 +346,7 @@ class MapOptions(Options):
     count: int = 3
     apart_km: float = 50.0
     challenge: str | None = None
+    converges_after_s: float | None = Field(default=None, gt=0)
 
 
 def _draw(options: MapOptions, _: Source) -> Chart:
@@ -320,7 +356,9 @@ def _draw(options: MapOptions, _: Source) -> Chart:
     sets = []
     for method in options.methods:
         found = methods.find(network, source, target, method, wanted)
-        sets.append((method, told(network, [it.path for it in found], options.challenge)))
+        sets.append(
+            (method, told(network, [it.path for it in found], options.challenge, options.converges_after_s))
+        )
     return Chart(options.caption, maps(sets[0][1]["network"], sets))
 
 
