@@ -35,6 +35,7 @@ def test_links_that_fail_are_counted_and_other_networks_are_no_common_one() -> N
     assert told is not None
     failing = sum(bool(link["down"]) for link in told["links"])
     assert failing > 3
+    assert "one-way delays add up to 12.304 ms," in own_network.words(told), "of 12.303601 ms"
     assert own_network.words(told).endswith(f" {failing} of the links are down for some time.")
 
 

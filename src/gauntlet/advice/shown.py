@@ -135,7 +135,7 @@ def _class(grid: Grid, calibrated: Sequence[Badge], values_calibrated: Sequence[
 
 
 def _of_delay(delay_s: float | None) -> str:
-    return "" if delay_s is None else f"{1e3 * delay_s:g} ms one way"
+    return "" if delay_s is None else f"{words.delay_ms(delay_s):g} ms one way"
 
 
 def _of_loss(loss: float | None) -> str:

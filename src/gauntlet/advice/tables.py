@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gauntlet.advice import words
 from gauntlet.advice.serves import Finding, Recommendation
 from gauntlet.figures.style import styles
 from gauntlet.metrics.numbers import listed, number
@@ -85,7 +86,7 @@ def _worst(finding: Finding) -> tuple[str, str, str, str]:
     return (
         value,
         limit.replace(" ", "\N{NO-BREAK SPACE}"),
-        "" if finding.worst_delay_s is None else f"{1e3 * finding.worst_delay_s:g} ms",
+        "" if finding.worst_delay_s is None else f"{words.delay_ms(finding.worst_delay_s):g} ms",
         "" if finding.worst_loss is None else f"{100 * finding.worst_loss:g} %",
     )
 

@@ -139,7 +139,7 @@ def names(protocols: Sequence[str]) -> str:
 def condition(cell: Cell, *, queue: bool = False) -> str:
     """The delay and loss of a cell, with `queue` that too, and what else was varied: 25 ms, 1 % loss."""
     said = [
-        "" if cell.delay_s is None else f"{1e3 * cell.delay_s:g} ms",
+        "" if cell.delay_s is None else f"{delay_ms(cell.delay_s):g} ms",
         "" if cell.loss is None else f"{100 * cell.loss:g} % loss",
         f"queue {cell.queue}" if queue and cell.queue else "",
         cell.variant.besides,
@@ -352,12 +352,17 @@ def conditions(grid: Grid) -> str:
     own = grid.own
     queues = list(dict.fromkeys(it.queue for it in own if it.queue))
     said = [
-        _several([1e3 * it.delay_s for it in own if it.delay_s is not None], "ms one way"),
+        _several([delay_ms(it.delay_s) for it in own if it.delay_s is not None], "ms one way"),
         _several([100 * it.loss for it in own if it.loss is not None], "% loss"),
         f"queue {listed(queues)}" if queues else "",
         listed(besides) if (besides := list(dict.fromkeys(it.variant.besides for it in own))) != [""] else "",
     ]
     return f"{counted(len(own), 'condition')}: {'; '.join(filter(None, said)) or 'all runs'}"
+
+
+def delay_ms(delay_s: float) -> float:
+    """To a microsecond: delays of cables on a map have many digits, which tell nothing."""
+    return round(1e3 * delay_s, 3)
 
 
 def _several(values: Sequence[float], unit: str) -> str:

@@ -66,7 +66,7 @@ def _candidates(network: Network, source: str, target: str, wanted: Wanted) -> l
         if len(found) > MOST_PATHS:
             raise UserError(
                 f"More than {MOST_PATHS:,} paths lead from {source} to {target}; bound their stretch to "
-                "fewer additional hops, or take a heuristic."
+                "fewer additional hops (--stretch-hops, in an experiment 'stretch'), or take a heuristic."
             )
     return sorted(found, key=lambda path: (network.length_km(path), path))
 

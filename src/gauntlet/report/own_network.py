@@ -5,10 +5,16 @@ from typing import Any
 
 from gauntlet import units
 
+
+def _to_the_microsecond(time_s: float) -> str:
+    """Delays of cables have many digits, which tell nothing."""
+    return units.format_time(round(time_s, 6) or time_s)
+
+
 _OF_WAY = (
     ("rate", "the narrowest link carries {}", units.format_rate),
     ("queue_limit", "a queue of {} stands before it", units.format_size),
-    ("delay", "one-way delays add up to {}", units.format_time),
+    ("delay", "one-way delays add up to {}", _to_the_microsecond),
     ("loss", "{} of the packets are lost", units.format_fraction),
 )
 

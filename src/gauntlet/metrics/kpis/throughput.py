@@ -56,8 +56,8 @@ KPIS = (
         shown_factor=100.0,
         higher_is_better=True,
         definition="Throughput divided by the mean IP-layer rate of the narrowest link on the way over the "
-        "same time. Headers of transport, network and tunnel count as unused, so 100 % cannot be "
-        "reached. A flow that was never established has 0 %.",
+        "same time; of several ways what they carry together. Headers of transport, network and tunnel count "
+        "as unused, so 100 % cannot be reached. A flow that was never established has 0 %.",
         of_nothing=0.0,
         of_flow=capacity_utilisation,
     ),
