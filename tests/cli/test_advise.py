@@ -195,6 +195,7 @@ def test_limits_of_ones_own_change_the_answer(gauntlet: Gauntlet) -> None:
     ("words", "said"),
     [
         (["--class", "critical-dat"], ["critical-dat", "did you mean 'critical-data'?"]),
+        (["--class", "voice"], ["did you mean 'critical-voice'?"]),
         (["--scenario", "hrs"], ["'hrs'", "did you mean 'hsr'?"]),
         (["--scenario", "geo"], ["No class was measured on the line 'geo'", "hsr, metro-a and regional"]),
         (["--scenario", "satellite"], ["'satellite'", "hsr", "regional"]),

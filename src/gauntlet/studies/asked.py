@@ -142,7 +142,7 @@ def _lines(study: Study) -> set[str]:
 
 
 def _hint(given: str, there: Sequence[str]) -> str:
-    close = get_close_matches(given, there, n=1)
+    close = get_close_matches(given, there, n=1) or [it for it in there if given in it]
     return f"did you mean '{close[0]}'?" if close else f"there are {', '.join(there)}."
 
 
