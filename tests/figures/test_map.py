@@ -166,9 +166,10 @@ def test_no_name_lies_over_another_one() -> None:
 
 def test_where_routing_converges_the_ways_taken_instead_are_drawn_and_said() -> None:
     first = spec("nashville", 5.0)["vconcat"][0]
-    assert first["title"]["subtitle"][1] == (
-        "path 2: down 60–80 s, 100–120 s; by other ways (thin, dark) 65–85 s, 105–125 s"
-    )
+    assert first["title"]["subtitle"][2:4] == [
+        "path 2: down 60–80 s, 100–120 s",
+        "– by other ways (thin, dark) 65–85 s, 105–125 s",
+    ]
     (detours,) = [it for it in marks(first, "rule") if "when" in rows(it)[0]]
     said = {row["when"] for row in rows(detours)}
     assert "path 1: 25–45 s" in said, "over Louisville, while Nashville is down"

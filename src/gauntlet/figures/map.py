@@ -98,7 +98,7 @@ def _map(
         *_named(number, shown, at, room, ends),
         *ruler,
     ]
-    said = [_path_words(name, path) for name, path in zip(names, shown["paths"], strict=False)]
+    said = [line for name, path in zip(names, shown["paths"], strict=False) for line in _said(name, path)]
     head = alt.TitleParams(
         text=title,
         # Without a challenge nothing is ever down.
@@ -127,11 +127,12 @@ def _room(shown: Mapping[str, Any], ground: _Ground, others: Sequence[Sequence[s
     return room
 
 
-def _path_words(name: str, path: Mapping[str, Any]) -> str:
+def _said(name: str, path: Mapping[str, Any]) -> list[str]:
+    """When a path is down and when it takes other ways, a line each: a narrow page has room for no more."""
     when = ", ".join(_span(*it) for it in path["down"])
     around = ", ".join(_span(it["from_s"], it["to_s"]) for it in path.get("detours", ()))
-    said = f"{name}: down {when}" if when else f"{name}: never down"
-    return f"{said}; by other ways (thin, dark) {around}" if around else said
+    said = [f"{name}: down {when}" if when else f"{name}: never down"]
+    return [*said, f"– by other ways (thin, dark) {around}"] if around else said
 
 
 def _span(from_s: float, to_s: float) -> str:

@@ -33,6 +33,8 @@ def geography(evaluation: Evaluation) -> list[Figure]:
         if failing
         else ""
     )
+    if any("detours" in path for it in sets for path in it["paths"]):
+        what += " Thin and dark are the ways that paths take meanwhile."
     return [
         figure(
             name="map",
