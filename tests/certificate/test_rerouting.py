@@ -8,7 +8,7 @@ import pytest
 from gauntlet.certificate.answers import Findings
 from gauntlet.certificate.capture import TapPackets
 from gauntlet.certificate.headers import pair_code
-from gauntlet.certificate.rerouting import check_route_changes
+from gauntlet.certificate.rerouting import check_route_changes, ways_in
 from gauntlet.certificate.stages import read_routes, stage_inputs
 
 ENDS = ("10.1.1.1", "10.1.2.1")
@@ -104,3 +104,25 @@ def test_changes_are_made_as_planned(made: list[Any], virtual_s: float, said: st
 
 def test_a_run_without_changes_has_no_such_check() -> None:
     assert judged([], []) == []
+
+
+TOLD = {**FLOWS[0], "from": "client", "to": "x"}
+WAY = {"flow": "f0", "forward": ["a>n", "n>x"], "return": ["x>n"]}
+
+
+def last_links(hops: list[dict[str, Any]], way: dict[str, Any] = WAY) -> list[list[str]]:
+    return [it["forward"] for it in ways_in(TOLD, [way], {"hops": hops})]
+
+
+def test_what_arrives_may_come_over_each_link_to_the_receiver_that_changes_lead_to() -> None:
+    hops = [hop("n>x", (0.0, 5.0)), hop("n>y", (5.0, None)), {**hop("y>x", (5.0, None)), "tap": "n>y"}]
+    assert last_links(hops) == [["a>n", "n>x"], ["a>n", "y>x"]]
+    assert last_links([]) == [["a>n", "n>x"]]
+
+
+def test_links_over_which_other_packets_come_are_none_of_them() -> None:
+    back = {**hop("y>x", (5.0, None)), "source": ENDS[1], "destination": ENDS[0]}
+    other_path = {**hop("z>x", (5.0, None)), "source": "10.2.1.1", "destination": "10.2.2.1"}
+    assert last_links([back, other_path]) == [["a>n", "n>x"]]
+    second = {**WAY, "addresses": ["10.2.1.1", "10.2.2.1"]}
+    assert last_links([back, other_path], second) == [["a>n", "n>x"], ["a>n", "z>x"]]

@@ -67,6 +67,18 @@ def test_a_protocol_has_all_paths_but_the_first_as_backups() -> None:
         one("mptcp-backup", "active_paths = 2")
 
 
+@pytest.mark.parametrize(
+    ("keys", "asked"),
+    [
+        ("paths_at_once = 2", {"paths_at_once": 2}),
+        ("ack_every = 8\npacing = false", {"ack_every": 8, "pacing": False}),
+    ],
+)
+def test_what_restp_is_asked_for_is_in_its_plan(keys: str, asked: dict[str, Any]) -> None:
+    (plain,), (flow,) = one("restp-multipath"), one("restp-multipath", keys)
+    assert flow["stack_params"] == {**plain["stack_params"], **asked}
+
+
 def test_they_are_axes() -> None:
     flows = one(axis="active_paths = [1, 2]\nfurther_subflows = [0, 1]")
     asked = [(it["stack_params"]["active_paths"], it["stack_params"]["further_subflows"]) for it in flows]
