@@ -23,13 +23,14 @@ from gauntlet.executor.places import opened
 from gauntlet.executor.planning import plans
 from gauntlet.experiment import expand, links, own_links, ridden
 from gauntlet.experiment.runspec import Factor, RunSpec
-from gauntlet.metrics.tables import finalize
+from gauntlet.metrics.tables import are_current, finalize
 from gauntlet.packing import code, packed
 from gauntlet.playing import Event, Outcome, Planned, Playing
 from gauntlet.rehearsal import rehearse
 from gauntlet.results import differences, layout, resume, store
 from gauntlet.results.manifest import Manifest
 from gauntlet.results.pack import made_with
+from gauntlet.results.reader import Results
 from gauntlet.results.resume import There
 from gauntlet.scenario import line_figure_data
 
@@ -184,7 +185,7 @@ def run(
             progress = (outcome.finished, outcome.cached, outcome.wall_s)
             crew = (outcome.workers or None) if cluster else None
             Manifest.read(out).with_progress(*progress, workers=crew).write(out)
-        if outcome.finished or outcome.cached or changed or not (out / "tables").is_dir():
+        if outcome.finished or outcome.cached or changed or not are_current(Results.open(out)):
             finalize(out)
     return outcome
 

@@ -7,7 +7,7 @@ import pytest
 
 from gauntlet.metrics import measures
 from gauntlet.metrics.kpis import throughput
-from gauntlet.metrics.tables import finalize
+from gauntlet.metrics.tables import current, finalize
 from gauntlet.results import layout, parquet
 from gauntlet.results.reader import Results, Run
 from tests.report import factory
@@ -49,6 +49,16 @@ def test_measures_do_not_say_whose_run_they_are(results: Path, tmp_path: Path) -
     moved = run.folder.rename(tmp_path / "another-name")
     measures.keep(Run.packed(moved, {**run.plan, "id": "run"}))
     assert (moved / layout.MEASURES).read_bytes() == kept
+
+
+def test_tables_of_other_code_are_made_again(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = tables_of(results)
+    with monkeypatch.context() as other:
+        other.setattr(measures, "made_with", lambda: "of another day")
+        other.setattr(throughput, "NS_PER_S", 1)
+        finalize(results)
+        assert tables_of(current(results).folder) != before
+    assert tables_of(current(results).folder) == before
 
 
 def test_measures_of_other_code_are_made_again(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

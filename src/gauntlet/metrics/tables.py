@@ -69,19 +69,29 @@ def finalize(results: Path) -> Path:
         Links.of(runs).write(place("links"))
         if found.manifest.in_real_time:
             parquet.write(nodes_table(runs), place("nodes"))
+        (folder / layout.MADE_WITH).write_text(f"{measures.made_with()}\n")
     return layout.tables_folder(results)
 
 
+def are_current(results: Results) -> bool:
+    """Whether the tables are of the runs that are there, and made by this code."""
+    try:
+        made_with = (layout.tables_folder(results.folder) / layout.MADE_WITH).read_text().strip()
+    except OSError:
+        return False
+    return results.has_current_tables() and made_with == measures.made_with()
+
+
 def current(results: Path, *, alone: bool = False) -> Results:
-    """Open a results folder for reading, its tables made when they are missing or older than its runs;
-    `alone`: not while a campaign still writes into it.
+    """Open a results folder for reading, its tables made when they are missing, older than its runs or of
+    other code; `alone`: not while a campaign still writes into it.
 
     Raises UserError when it is none or is written into, RunError when it is damaged or holds no run yet.
     """
     found = Results.open(results)
     if next(found.runs(), None) is None:
         raise RunError(f"{results} holds no run yet; run the experiment first")
-    if not found.has_current_tables():
+    if not are_current(found):
         with store.exclusive(results) if alone else nullcontext():
             finalize(results)
     return found
