@@ -50,7 +50,7 @@ pub mod sysctl;
 mod timeline;
 mod topology;
 
-pub use capture::{Capture, CaptureOptions, Captured, Packet, Records, Snap, TapCounters};
+pub use capture::{Capture, CaptureOptions, Captured, DRAIN_INTERVAL_S, Packet, Records, Snap, TapCounters};
 pub use change::{GilbertElliott, LinkChange};
 pub use clock::RunClock;
 pub use error::Error;

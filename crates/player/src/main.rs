@@ -3,6 +3,7 @@
 //! the guest kernel and powers that off at the end; on the host ground it is an ordinary program.
 
 mod describe;
+mod drains;
 mod ends;
 mod events;
 mod external;

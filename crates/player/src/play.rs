@@ -15,6 +15,7 @@ use nix::time::{ClockId, clock_getres};
 use transports::{Context, DeliveryInstants, Qlogs, Workplace};
 use workload::{ExchangeLog, FlowReport, FlowSpec, MessageLog, SafetyLog, SocketLog, WireTap};
 
+use crate::drains;
 use crate::ends::{address, flow_seed, further_ports, port, source_port};
 use crate::events::{Event, tell};
 use crate::failure::{Failure, Result};
@@ -73,7 +74,8 @@ pub fn play(ground: &mut dyn Ground, run: &Run, folder: &Path) -> Result<Record>
     let drops = Drops::start(run, &flows, &ways, &network, clock)?;
     let paths = paths(run, ways, &network, &taps)?;
     let receiving = receiving_taps(run, &network, &taps)?;
-    let capture = start_capture(run, &network, clock, &taps, &receiving, folder)?;
+    let drain_interval_s = drains::interval_s(&run.timeline, &paths);
+    let capture = start_capture(run, &network, clock, &taps, &receiving, drain_interval_s, folder)?;
     let in_path = InPathNodes::start(run, &flows, &network, clock)?;
     let timeline =
         Timeline::start(Arc::clone(&network), clock, run.timeline.clone(), run.route_changes.clone())?;
@@ -205,6 +207,7 @@ fn start_capture(
     clock: RunClock,
     taps: &[String],
     receiving: &[Option<String>],
+    drain_interval_s: Option<f64>,
     folder: &Path,
 ) -> Result<Option<Capture>> {
     if taps.is_empty() {
@@ -221,7 +224,7 @@ fn start_capture(
         file: Some(folder.join("packets.bin")),
         keep,
         only_intact: corrupts(run),
-        drain_interval_s: None,
+        drain_interval_s,
     };
     Ok(Some(Capture::start(network, clock, &options)?))
 }
