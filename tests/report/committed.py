@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet.experiment import expand, load_experiment
+from gauntlet.metrics import measures
 from gauntlet.results import facts, layout, parquet, store
 from gauntlet.results.manifest import Manifest
 from gauntlet.studies import study
@@ -65,6 +66,7 @@ def results(folder: Path, key: str, experiment: str, kept: Kept = lambda row: Tr
         write("windows", none)
         write("links", none)
         write("certificates", facts.NO_CHECKS)
+        (tables / layout.MADE_WITH).write_text(measures.made_with())
     return folder
 
 
