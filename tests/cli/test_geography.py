@@ -86,6 +86,16 @@ def test_heuristics_are_held_against_the_exact_search(gauntlet: Gauntlet) -> Non
     assert all(str(it["found"]) in shown for it in data)
 
 
+def test_a_challenge_of_ones_own_is_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    own = tmp_path / "flood.toml"
+    own.write_text(
+        '[[circle]]\nmiddle = "Nashville"\nstage = [{ from = "1s", to = "2s", radius = "500km" }]\n'
+    )
+    command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", str(own), "--json")
+    found = json.loads(gauntlet(*command).stdout)["paths"]
+    assert found[0]["down"] == [{"from_s": 1, "to_s": 2}]
+
+
 def test_paths_are_drawn_into_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None:
     command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", "nashville", "--out")
     gauntlet(*command, str(tmp_path / "map.svg"))

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from gauntlet.advice import classes, services
-from gauntlet.experiment import expand, pages, parse_experiment
+from gauntlet.experiment import challenge_file, expand, pages, parse_experiment
 from gauntlet.experiment.schema import ExperimentFile
+from gauntlet.geography import packaged
 from gauntlet.scenario import load_scenario, read_trace
 from gauntlet.scenario.linefile import LineFile, WifiPlan
 from gauntlet.studies import causes, ledger
@@ -102,6 +103,12 @@ def read_figures(block: Block, folder: Path) -> None:
     assert load_figures(Study(folder, "x", "X", "Nobody.", (), ()))
 
 
+def read_challenge(block: Block, folder: Path) -> None:
+    (folder / "own.toml").write_text(block.text, encoding="utf-8")
+    network = packaged.load("nobel-eu")
+    assert challenge_file.challenge("own.toml", folder, network).outages(network).links
+
+
 WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
     {
         "study": read_study,
@@ -113,6 +120,7 @@ WHOLE: Mapping[str, Callable[[Block, Path], None]] = MappingProxyType(
         "class": read_classes,
         "cause": read_causes,
         "figure": read_figures,
+        "circle": read_challenge,
     }
 )
 """Who reads a whole file, by a key that all such files have."""

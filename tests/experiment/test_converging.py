@@ -170,11 +170,11 @@ def test_a_map_is_told_the_ways_that_paths_take_and_until_when() -> None:
     network = packaged.load("us-fibre")
     found = methods.find(network, "Oklahoma City", "Washington DC", "disjoint", Wanted(3, 50.0))
     paths = [it.path for it in found]
-    (first, *_, last) = told(network, paths, "nashville", 5.0)["paths"]
+    (first, *_, last) = told(network, paths, profiles.challenge("nashville"), 5.0)["paths"]
     when = [(it["from_s"], it["to_s"]) for it in first["detours"]]
     assert when == [(25.0, 45.0), (65.0, 85.0), (105.0, 125.0)]
     turns = converging.turns(network, paths, profiles.outages("nashville", network), 5.0)
     assert [tuple(it["nodes"]) for it in last["detours"]] == [
         turn.way for turn in turns if turn.path == 2 and turn.way != paths[2]
     ]
-    assert all("detours" not in it for it in told(network, paths, "nashville")["paths"])
+    assert all("detours" not in it for it in told(network, paths, profiles.challenge("nashville"))["paths"])

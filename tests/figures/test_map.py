@@ -23,7 +23,8 @@ def spec(challenge: str | None, converges_after_s: float | None = None) -> dict[
     sets = []
     for method in ("disjoint", "iwpsp"):
         found = methods.find(NETWORK, "Oklahoma City", "Washington DC", method, Wanted(3, 50.0))
-        sets.append((method, told(NETWORK, [it.path for it in found], challenge, converges_after_s)))
+        asked = None if challenge is None else profiles.challenge(challenge)
+        sets.append((method, told(NETWORK, [it.path for it in found], asked, converges_after_s)))
     with alt.data_transformers.enable(consolidate_datasets=False):
         return dict(maps(sets[0][1]["network"], sets).to_dict())
 

@@ -84,7 +84,8 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
 @click.option("--stretch-hops", type=int, help="Hops that a path may have beyond the shortest one's.")
 @click.option("--skew", help="The greatest difference of delays, such as 10ms.")
 @click.option(
-    "--challenge", help="Say when each path is down: nashville, midwest, east-coast, central or cascade."
+    "--challenge",
+    help="Say when each path is down: nashville, midwest, east-coast, central, cascade, or a file (.toml).",
 )
 @click.option(
     "--converges-after",
@@ -118,11 +119,13 @@ def paths(
           --converges-after 5s --out map.svg
       gauntlet geography paths os3e Seattle Atlanta --count 2 --method exact --apart-km 200 --stretch-hops 4
     """
+    from pathlib import Path
+
     from gauntlet import units
     from gauntlet.cli.output import console, print_json
     from gauntlet.errors import UserError
+    from gauntlet.experiment import challenge_file
     from gauntlet.geography import methods, packaged, terminal
-    from gauntlet.geography.challenges import profiles
     from gauntlet.geography.told import told
     from gauntlet.geography.wanted import Wanted
 
@@ -144,11 +147,12 @@ def paths(
         skew_s=None if skew is None else units.time_s(skew, "--skew"),
     )
     loaded = packaged.load(network)
-    down = None if challenge is None else profiles.outages(challenge, loaded)
+    asked = None if challenge is None else challenge_file.challenge(challenge, Path(), loaded)
+    down = None if asked is None else asked.outages(loaded)
     found = methods.find(loaded, source, target, method, wanted)
-    shown = told(loaded, [it.path for it in found], challenge, converges_after_s)
+    shown = told(loaded, [it.path for it in found], asked, converges_after_s)
     if out is not None:
-        words = [loaded.name, method, *([] if challenge is None else [f"challenge {challenge}"])]
+        words = [loaded.name, method, *([] if asked is None else [f"challenge {asked.name}"])]
         _draw(shown, ", ".join(words), out)
     if json_:
         each = [it.to_json() for it in found]

@@ -10,12 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from gauntlet.errors import UserError
-from gauntlet.experiment import own_network
+from gauntlet.experiment import challenge_file, own_network
 from gauntlet.experiment.network_section import NetworkSection
 from gauntlet.experiment.own_network import Cable, Layout
 from gauntlet.experiment.reroutes import Reroute
 from gauntlet.geography import converging, fibre, methods, packaged
-from gauntlet.geography.challenges import profiles
 from gauntlet.geography.network import Network
 from gauntlet.geography.network import Path as MapPath
 from gauntlet.geography.told import told
@@ -39,7 +38,10 @@ def layout(section: NetworkSection, folder: Path) -> Layout:
     named = section.map or ""
     network = packaged.load(str(folder / named) if Path(named).suffix else named)
     paths = _written(section, network) if section.paths else _found(section, network)
-    down = None if section.challenge is None else profiles.outages(section.challenge, network)
+    challenge = None
+    if section.challenge is not None:
+        challenge = challenge_file.challenge(section.challenge, folder, network)
+    down = None if challenge is None else challenge.outages(network)
     turns = (
         []
         if down is None or section.converges_after is None
@@ -66,7 +68,7 @@ def layout(section: NetworkSection, folder: Path) -> Layout:
     return Layout(
         (Cable((CLIENT, first)), *cables, Cable((last, SERVER))),
         paths=tuple(map(between_hosts, paths)),
-        map=told(network, paths, section.challenge, section.converges_after),
+        map=told(network, paths, challenge, section.converges_after),
         reroutes=tuple(Reroute(turn.at_s, turn.path + 1, between_hosts(turn.way)) for turn in turns),
     )
 

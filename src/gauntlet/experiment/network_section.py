@@ -203,7 +203,7 @@ class NetworkSection(Strict):
     skew: Duration | None = None
     """On a map: the greatest difference of delays; None: any."""
     challenge: str | None = None
-    """On a map: what takes nodes and links down, and when; None: nothing does."""
+    """On a map: what takes nodes and links down, and when, by name or of a file; None: nothing does."""
     converges_after: Time | None = None
     """On a map: how long after a link fails or comes back its paths turn to other ways; None: they stay."""
     rate: Rate | None = None

@@ -15,6 +15,7 @@ from gauntlet.figures.kind import Chart, Kind, Options, Source
 from gauntlet.figures.look import INK, MUTED, PAGE_WIDTH, PALETTE, legend
 from gauntlet.figures.map_words import FONT_PX, ON_CIRCLE, ON_LINK, ON_PATH, SIDES, Room, View
 from gauntlet.geography import methods, packaged
+from gauntlet.geography.challenges import profiles
 from gauntlet.geography.projection import Points, Projection
 from gauntlet.geography.sphere import Place
 from gauntlet.geography.told import told
@@ -354,12 +355,12 @@ def _draw(options: MapOptions, _: Source) -> Chart:
     network = packaged.load(options.network)
     source, target = options.ends
     wanted = Wanted(options.count, options.apart_km)
+    challenge = None if options.challenge is None else profiles.challenge(options.challenge)
     sets = []
     for method in options.methods:
         found = methods.find(network, source, target, method, wanted)
-        sets.append(
-            (method, told(network, [it.path for it in found], options.challenge, options.converges_after_s))
-        )
+        shown = told(network, [it.path for it in found], challenge, options.converges_after_s)
+        sets.append((method, shown))
     return Chart(options.caption, maps(sets[0][1]["network"], sets))
 
 

@@ -11,16 +11,19 @@ from itertools import pairwise
 from typing import Any
 
 from gauntlet.geography import converging
-from gauntlet.geography.challenges import profiles
+from gauntlet.geography.challenges.challenge import Challenge
 from gauntlet.geography.converging import Turn
 from gauntlet.geography.network import Network, Path
 
 
 def told(
-    network: Network, paths: Sequence[Path], challenge: str | None, converges_after_s: float | None = None
+    network: Network,
+    paths: Sequence[Path],
+    challenge: Challenge | None,
+    converges_after_s: float | None = None,
 ) -> dict[str, Any]:
-    """What a map shows of them. Raises UserError where there is no such challenge."""
-    down = None if challenge is None else profiles.outages(challenge, network)
+    """What a map shows of them. Raises UserError where the challenge reaches nothing of the network."""
+    down = None if challenge is None else challenge.outages(network)
     turns: Sequence[Turn] = ()
     if down is not None and converges_after_s is not None:
         turns = converging.turns(network, paths, down, converges_after_s)
@@ -34,8 +37,8 @@ def told(
     shown = None
     if challenge is not None and down is not None:
         shown = {
-            "name": challenge,
-            "rings": [ring.to_json() for ring in profiles.RINGS.get(challenge, ())],
+            "name": challenge.name,
+            "rings": [ring.to_json() for ring in challenge.rings],
             "nodes": [{"node": node, "down": [list(it) for it in when]} for node, when in down.nodes.items()],
         }
     return {"network": _network(network), "paths": ways, "challenge": shown}

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from gauntlet.errors import UserError
 from gauntlet.geography.challenges.attack import Attack
 from gauntlet.geography.challenges.cascade import Cascade
+from gauntlet.geography.challenges.challenge import Challenge
 from gauntlet.geography.challenges.circle import Circle, Stage
 from gauntlet.geography.challenges.outages import Outages
 from gauntlet.geography.challenges.ring import Ring
@@ -69,17 +70,18 @@ RINGS: Mapping[str, Sequence[Ring]] = MappingProxyType(
 """Those that have a shape, to draw."""
 
 
-def outages(named: str, network: Network) -> Outages:
-    """What a challenge does to a network. Raises UserError naming the nearest, and for one that passes by."""
+def challenge(named: str) -> Challenge:
+    """A challenge by its name. Raises UserError naming the nearest."""
     if named in PROFILES:
-        found = PROFILES[named](network)
-        if not found.links:
-            anywhere = ", ".join(name for name in PROFILES if name not in RINGS)
-            raise UserError(
-                f"The challenge '{named}' reaches nothing of {network.name}; those that fit any network are "
-                f"{anywhere}."
-            )
-        return found
+        anywhere = ", ".join(name for name in PROFILES if name not in RINGS)
+        return Challenge(
+            named, PROFILES[named], RINGS.get(named, ()), f"those that fit any network are {anywhere}"
+        )
     close = difflib.get_close_matches(named, PROFILES, n=1, cutoff=0.5)
     hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(PROFILES)}."
     raise UserError(f"There is no challenge '{named}'; {hint}")
+
+
+def outages(named: str, network: Network) -> Outages:
+    """What a challenge does to a network. Raises UserError naming the nearest, and for one that passes by."""
+    return challenge(named).outages(network)

@@ -1,0 +1,104 @@
+"""A challenge of one's own: circles and storms in a TOML file; docs/geography.md is the users' reference."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from gauntlet.errors import UserError
+from gauntlet.experiment.quantities import Length, Time
+from gauntlet.experiment.strict import Strict
+from gauntlet.experiment.tomlfile import checked, toml
+from gauntlet.geography.challenges import profiles
+from gauntlet.geography.challenges.challenge import Challenge
+from gauntlet.geography.challenges.circle import Circle, Stage
+from gauntlet.geography.challenges.outages import Outages, merged
+from gauntlet.geography.challenges.storm import Fix, Storm
+from gauntlet.geography.network import Network
+from gauntlet.geography.sphere import Place
+
+
+def _degrees(at: str | list[float]) -> str | list[float]:
+    if isinstance(at, list) and not (len(at) == 2 and abs(at[0]) <= 90 and abs(at[1]) <= 180):
+        raise ValueError(f"{at} is no place; write latitude and longitude in degrees, such as [47.5, 10.5].")
+    return at
+
+
+Where = Annotated[str | list[float], AfterValidator(_degrees)]
+"""A node, or latitude and longitude in degrees."""
+
+
+class StageSection(Strict):
+    """[[circle.stage]]: the circle from one moment to another."""
+
+    from_: Time = Field(alias="from")
+    to: Time
+    radius: Length
+    last_radius: Length | None = None
+    """To which it grows or shrinks evenly; None: it stays."""
+
+
+class CircleSection(Strict):
+    """[[circle]]: a region that fails."""
+
+    middle: Where
+    stage: list[StageSection] = Field(min_length=1)
+
+
+class FixSection(Strict):
+    """[[storm.fix]]: where a storm is at a moment, and how far it reaches from then on."""
+
+    at: Time
+    middle: Where
+    radius: Length
+
+
+class StormSection(Strict):
+    """[[storm]]: a circle on its way."""
+
+    fix: list[FixSection] = Field(min_length=2)
+
+
+class ChallengeFile(Strict):
+    """A whole file: whatever any of them takes is down."""
+
+    circle: list[CircleSection] = Field(default_factory=list)
+    storm: list[StormSection] = Field(default_factory=list)
+
+
+def challenge(named: str, folder: Path, network: Network) -> Challenge:
+    """A challenge by its name, or of a file (.toml), looked for in `folder`. Raises UserError."""
+    if Path(named).suffix != ".toml":
+        return profiles.challenge(named)
+    path = folder / named
+    asked = checked(ChallengeFile, toml(path, "challenge"), str(path))
+    try:
+        shapes = _shapes(asked, network)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    if not shapes:
+        raise UserError(f"{path}: nothing fails; write a [[circle]] or a [[storm]].")
+
+    def takes(of: Network) -> Outages:
+        return merged(of, [shape.outages(of) for shape in shapes])
+
+    rings = [ring for shape in shapes for ring in shape.rings()]
+    return Challenge(path.stem, takes, rings, "move it, or let it reach farther")
+
+
+def _shapes(asked: ChallengeFile, network: Network) -> list[Circle | Storm]:
+    circles = [
+        Circle(
+            _place(it.middle, network),
+            [Stage(stage.from_, stage.to, stage.radius, stage.last_radius) for stage in it.stage],
+        )
+        for it in asked.circle
+    ]
+    storms = [
+        Storm([Fix(fix.at, _place(fix.middle, network), fix.radius) for fix in it.fix]) for it in asked.storm
+    ]
+    return [*circles, *storms]
+
+
+def _place(middle: str | list[float], network: Network) -> Place:
+    return network.nodes[network.node(middle)] if isinstance(middle, str) else Place(*middle)
