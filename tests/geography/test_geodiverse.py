@@ -1,6 +1,7 @@
 """k paths that keep a distance: the exact search against all sets, the heuristics against that search."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -236,11 +237,28 @@ def test_no_way_and_no_set_are_sentences() -> None:
     parts = network({"a": (0, 0), "b": (0, 1), "c": (5, 0), "d": (5, 1)}, [("a", "b"), ("c", "d")])
     with pytest.raises(UserError, match="made: no path leads from a to c"):
         methods.find(parts, "a", "c", "iwpsp", Wanted(1, 0.0))
-    with pytest.raises(UserError, match="made has no 2 paths from a to b that keep 1 km"):
+    with pytest.raises(UserError, match=r"made has no 2 paths from a to b that keep 1 km .*; none keep the"):
         methods.find(parts, "a", "b", "exact", Wanted(2, 1.0))
     assert iwpsp.paths(parts, "a", "c", Wanted(1, 0.0)) == []
     assert mlw.paths(parts, "a", "c", Wanted(1, 0.0)) == []
     assert exact.paths(parts, "a", "c", Wanted(1, 0.0)) == []
+
+
+@pytest.mark.parametrize("method", ["exact", "farthest"])
+def test_which_bound_is_too_tight_is_said(method: str) -> None:
+    made = packaged.load("us-fibre")
+
+    def asked(wanted: Wanted) -> str:
+        with pytest.raises(UserError) as refused:
+            methods.find(made, "Oklahoma City", "Washington DC", method, wanted)
+        return str(refused.value)
+
+    within = Wanted(3, 5000.0, stretch_hops=7)
+    kept_km = Separation(made, "Oklahoma City", "Washington DC").least_km(
+        exact.paths(made, "Oklahoma City", "Washington DC", replace(within, apart_km=0.001))
+    )
+    assert f"the shortest that keep the bounds are {kept_km:.1f} km apart" in asked(within)
+    assert "none keep the bounds without a common node" in asked(Wanted(3, 0.001, stretch_hops=0))
 
 
 def test_heuristics_are_counted_where_there_is_something_to_find() -> None:

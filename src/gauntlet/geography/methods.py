@@ -1,7 +1,7 @@
 """The ways to find several paths, by name, and what is to be known of the paths that they find."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,8 @@ farthest apart.
 DISJOINT = "disjoint"
 """Node-disjoint paths of the least sum of lengths, wherever they lie."""
 METHODS = (*GEODIVERSE, DISJOINT)
+_APART_KM = 1e-6
+"""Less than any two nodes are apart: paths that share none."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,18 @@ def find(network: Network, source: str, target: str, method: str, wanted: Wanted
     if not found:
         raise UserError(
             f"{network.name} has no {wanted.paths} paths from {first} to {last} that keep "
-            f"{wanted.apart_km:g} km and the bounds; ask for less."
+            f"{wanted.apart_km:g} km and the bounds; {_what_there_is(network, first, last, wanted)}."
         )
     return described(network, found)
+
+
+def _what_there_is(network: Network, source: str, target: str, wanted: Wanted) -> str:
+    """Which of the bounds is too tight, where an exact search found nothing."""
+    apart = exact.paths(network, source, target, replace(wanted, apart_km=_APART_KM))
+    if apart:
+        kept_km = Separation(network, source, target).least_km(apart)
+        return f"the shortest that keep the bounds are {kept_km:.1f} km apart, so ask for less"
+    return "none keep the bounds without a common node, so ask for fewer or loosen stretch or skew"
 
 
 def described(network: Network, paths: list[Path]) -> list[Described]:
