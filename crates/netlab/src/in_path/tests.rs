@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::actions;
 use super::engine::{AT_S, Engine};
+use super::fields::{swap_addresses, swap_ports};
 use super::frame::Frame;
 use super::log::{Emitted, Event, InPathLog};
 use super::matcher::Names;
@@ -433,6 +434,39 @@ fn picks_are_the_first_the_last_or_any() {
     any.sort_unstable();
     any.dedup();
     assert_eq!(any, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn replays_of_a_connection_are_of_that_one_alone() {
+    let from = |port: u16, n: u8| ipv4(UDP, &udp(port, 5000, &[n]));
+    let replayed = |pick: &str| {
+        let rules = json!([
+            {"id": "remember", "match": {"towards": "a"}, "do": {"action": "capture", "as": "old"}},
+            {"id": "replay", "match": {"towards": "b"},
+             "do": {"action": "insert", "packet": {"captured": "old", "pick": pick, "same_connection": true},
+                    "before": true}},
+        ]);
+        let mut bench = Bench::new(rules);
+        // The answers of three connections; a packet of TCP between the same ports is of none of them.
+        for n in 0..6 {
+            let mut answer = from(40_000 + u16::from(n % 3), n);
+            assert!(swap_addresses(&mut answer) && swap_ports(&mut answer));
+            bench.packet_to(TO_A, &answer);
+        }
+        let mut answer = segment(9, 0x10, b"");
+        assert!(swap_addresses(&mut answer) && swap_ports(&mut answer));
+        bench.packet_to(TO_A, &answer);
+        let found: Vec<_> = (0..40).map(|_| bench.packet(&from(40_001, 99))[0][28]).collect();
+        let none = [bench.packet(&from(40_003, 99)), bench.packet(&ipv4(1, &[0; 8]))];
+        assert_eq!(none.map(|left| left.len()), [1, 1], "nothing is known of these");
+        (found, bench.log().counters.rules[1].unfit_packets)
+    };
+    assert_eq!(replayed("first"), (vec![1; 40], 2));
+    assert_eq!(replayed("last"), (vec![4; 40], 2));
+    let (mut any, _) = replayed("random");
+    any.sort_unstable();
+    any.dedup();
+    assert_eq!(any, [1, 4]);
 }
 
 #[test]

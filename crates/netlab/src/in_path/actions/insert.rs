@@ -8,6 +8,7 @@ use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, Store, durati
 use crate::in_path::fields::{Fields, made};
 use crate::in_path::frame::Frame;
 use crate::in_path::hex;
+use crate::in_path::packet::Headers;
 use crate::in_path::place::Within;
 use crate::random::Random;
 
@@ -82,7 +83,9 @@ pub(super) const INSERT: Kind = Kind {
         }
         let source = match params.packet {
             Written::Named(name) if name == "matched" => Source::Matched,
-            Written::Captured { captured, pick } => Source::Captured(captured, pick),
+            Written::Captured { captured, pick, same_connection } => {
+                Source::Captured { name: captured, pick, same_connection }
+            }
             Written::Hex { hex } => Source::Made(hex::decode(&hex)?),
             Written::Made { made: protocol } => {
                 let (source, destination) = set.as_ref().and_then(Fields::addresses).ok_or(
@@ -140,6 +143,9 @@ enum Written {
         captured: String,
         #[serde(default)]
         pick: Pick,
+        /// Only those of the connection of the packet that matched.
+        #[serde(default)]
+        same_connection: bool,
     },
     Hex {
         hex: String,
@@ -161,7 +167,7 @@ enum Pick {
 
 enum Source {
     Matched,
-    Captured(String, Pick),
+    Captured { name: String, pick: Pick, same_connection: bool },
     Made(Vec<u8>),
 }
 
@@ -181,15 +187,21 @@ impl Insert {
     fn next(&mut self, hand: &Hand<'_>) -> Option<Frame> {
         let mut frame = match &self.source {
             Source::Matched => hand.frame.clone()?,
-            Source::Captured(name, pick) => {
+            Source::Captured { name, pick, same_connection } => {
                 let known = hand.stores.captured.get(name)?;
+                let own = same_connection.then(|| hand.frame.as_ref().and_then(connection));
+                if own == Some(None) {
+                    return None;
+                }
+                let fit: Vec<&Frame> =
+                    known.iter().filter(|frame| own.is_none_or(|own| connection(frame) == own)).collect();
                 let place = match pick {
                     Pick::First => 0,
-                    Pick::Last => known.len().checked_sub(1)?,
-                    Pick::Random if known.is_empty() => return None,
-                    Pick::Random => self.random.below(known.len()),
+                    Pick::Last => fit.len().checked_sub(1)?,
+                    Pick::Random if fit.is_empty() => return None,
+                    Pick::Random => self.random.below(fit.len()),
                 };
-                known.get(place)?.clone()
+                (*fit.get(place)?).clone()
             }
             Source::Made(bytes) => {
                 let towards = self.towards?;
@@ -228,10 +240,19 @@ impl Action for Insert {
 
     fn store(&self) -> Option<Store<'_>> {
         match &self.source {
-            Source::Captured(name, _) => Some(Store::TakesCaptured(name)),
+            Source::Captured { name, .. } => Some(Store::TakesCaptured(name)),
             Source::Matched | Source::Made(_) => None,
         }
     }
+}
+
+/// Protocol and ends of a packet's connection, the lesser end first, so that both ways are alike; none without ports.
+fn connection(frame: &Frame) -> Option<(u8, [(IpAddr, u16); 2])> {
+    let headers = Headers::of(&frame.bytes)?;
+    let (source_port, destination_port) = headers.ports(&frame.bytes)?;
+    let mut ends = [(headers.source, source_port), (headers.destination, destination_port)];
+    ends.sort_unstable();
+    Some((headers.protocol, ends))
 }
 
 /// A packet with nothing in it.
