@@ -215,7 +215,7 @@ impl Controller for Bbr {
         self.initial_window = self.initial_window.max(window.min(MAX_WINDOW));
     }
 
-    fn on_timeout(&mut self, _now: Instant, _flight: u32) {
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, _again: bool) {
         // One cautious round trip; the model of the path stays.
         self.conservation = true;
     }
@@ -284,7 +284,7 @@ mod tests {
         rounds(&mut bbr, &mut now, 13, 1000.0);
         bbr.on_congestion(now, 100);
         assert_eq!(bbr.window(), 200);
-        bbr.on_timeout(now, 100);
+        bbr.on_timeout(now, 100, false);
         assert_eq!(bbr.window(), PROBE_RTT_WINDOW);
         rounds(&mut bbr, &mut now, 1, 1000.0);
         assert_eq!(bbr.window(), 200);

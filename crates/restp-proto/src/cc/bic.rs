@@ -97,9 +97,13 @@ impl Controller for Bic {
         self.growth.widen(window);
     }
 
-    fn on_timeout(&mut self, _now: Instant, _flight: u32) {
-        let ssthresh = self.reduced();
-        self.growth.restart(ssthresh);
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, again: bool) {
+        if again {
+            self.growth.restart_again();
+        } else {
+            let ssthresh = self.reduced();
+            self.growth.restart(ssthresh);
+        }
     }
 
     fn slow_start_threshold(&self) -> Option<u32> {

@@ -117,9 +117,14 @@ impl Controller for Cubic {
         self.growth.widen(window);
     }
 
-    fn on_timeout(&mut self, _now: Instant, _flight: u32) {
-        let ssthresh = self.reduce();
-        self.growth.restart(ssthresh);
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, again: bool) {
+        if again {
+            self.epoch = None;
+            self.growth.restart_again();
+        } else {
+            let ssthresh = self.reduce();
+            self.growth.restart(ssthresh);
+        }
     }
 
     fn slow_start_threshold(&self) -> Option<u32> {

@@ -83,8 +83,12 @@ impl Controller for Lia {
         self.growth.widen(window);
     }
 
-    fn on_timeout(&mut self, _now: Instant, flight: u32) {
-        self.growth.restart(self.growth.half(flight));
+    fn on_timeout(&mut self, _now: Instant, flight: u32, again: bool) {
+        if again {
+            self.growth.restart_again();
+        } else {
+            self.growth.restart(self.growth.half(flight));
+        }
     }
 
     fn slow_start_threshold(&self) -> Option<u32> {

@@ -69,8 +69,9 @@ pub trait Controller {
     /// A loss that is probably bit errors, on a path that nobody vouched for: a mild reduction, to 0.85.
     fn soften(&mut self);
 
-    /// The retransmission timer expired: all of `flight` is taken for lost.
-    fn on_timeout(&mut self, now: Instant, flight: u32);
+    /// The retransmission timer expired: all of `flight` is taken for lost. `again`: nothing came back since it
+    /// expired last, so that what the first time has told of the path is all that is known of it.
+    fn on_timeout(&mut self, now: Instant, flight: u32, again: bool);
 
     /// Before anything was sent: the first window is to be at least `window`.
     fn widen(&mut self, window: u32);
@@ -152,8 +153,8 @@ impl Controller for AnyController {
         dispatch!(self, inner => inner.soften());
     }
 
-    fn on_timeout(&mut self, now: Instant, flight: u32) {
-        dispatch!(self, inner => inner.on_timeout(now, flight));
+    fn on_timeout(&mut self, now: Instant, flight: u32, again: bool) {
+        dispatch!(self, inner => inner.on_timeout(now, flight, again));
     }
 
     fn widen(&mut self, window: u32) {
@@ -233,6 +234,11 @@ impl Growth {
 
     fn restart(&mut self, ssthresh: u32) {
         self.ssthresh = ssthresh.max(MIN_WINDOW);
+        self.restart_again();
+    }
+
+    /// The threshold is held: the one packet that went out since is no measure (RFC 5681 section 3.1).
+    fn restart_again(&mut self) {
         self.window = 1;
         self.credit = 0;
     }
@@ -275,3 +281,34 @@ pub(crate) fn test_ack(rtt: &RttEstimator, now: Instant, delivered: u32, in_flig
 
 /// Length of the shortest time for which a rate can be expressed, used where a division needs a floor.
 const TICK: Duration = Duration::from_micros(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    // R-CC-2, R-CC-3, R-CC-4, R-CC-6
+    fn timeouts_in_a_row_hold_the_threshold_of_the_first() {
+        let rtt = test_rtt(Duration::from_millis(100));
+        for congestion in [Congestion::NewReno, Congestion::Bic, Congestion::Cubic, Congestion::Lia] {
+            let left_by = |again: u32| {
+                let mut cc = AnyController::new(congestion, 40, MAX_WINDOW);
+                cc.on_timeout(Instant::ZERO, 40, false);
+                (0..again).for_each(|_| cc.on_timeout(Instant::ZERO, 1, true));
+                assert_eq!(cc.window(), 1, "{congestion:?}");
+                let threshold = cc.slow_start_threshold();
+                let windows: Vec<_> = (0..200)
+                    .map(|step| {
+                        let now = Instant::ZERO + Duration::from_millis(20 * step);
+                        cc.on_ack(&test_ack(&rtt, now, 2, cc.window()));
+                        cc.window()
+                    })
+                    .collect();
+                (threshold, windows)
+            };
+            let once = left_by(0);
+            assert!(once.0.is_some_and(|threshold| threshold >= 20), "{congestion:?}: {:?}", once.0);
+            assert_eq!(left_by(5), once, "{congestion:?}");
+        }
+    }
+}

@@ -43,8 +43,12 @@ impl Controller for NewReno {
         self.growth.widen(window);
     }
 
-    fn on_timeout(&mut self, _now: Instant, flight: u32) {
-        self.growth.restart(self.growth.half(flight));
+    fn on_timeout(&mut self, _now: Instant, flight: u32, again: bool) {
+        if again {
+            self.growth.restart_again();
+        } else {
+            self.growth.restart(self.growth.half(flight));
+        }
     }
 
     fn slow_start_threshold(&self) -> Option<u32> {
@@ -80,7 +84,7 @@ mod tests {
     fn timeout_restarts_from_one_packet_with_half_as_threshold() {
         let rtt = test_rtt(Duration::from_millis(100));
         let mut reno = NewReno::new(40);
-        reno.on_timeout(Instant::ZERO, 40);
+        reno.on_timeout(Instant::ZERO, 40, false);
         assert_eq!(reno.window(), 1);
         for _ in 0..19 {
             reno.on_ack(&test_ack(&rtt, Instant::ZERO, 1, 1));
@@ -112,7 +116,7 @@ mod tests {
         reno.on_congestion(Instant::ZERO, 16);
         reno.on_ack(&repairing(8, 8));
         assert_eq!(reno.window(), 8);
-        reno.on_timeout(Instant::ZERO, 8);
+        reno.on_timeout(Instant::ZERO, 8, false);
         let windows: Vec<_> = (0..4)
             .map(|_| {
                 let window = reno.window();

@@ -31,7 +31,7 @@ impl Controller for Open {
 
     fn widen(&mut self, _window: u32) {}
 
-    fn on_timeout(&mut self, _now: Instant, _flight: u32) {}
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, _again: bool) {}
 
     fn pacing_rate_pps(&self, _rtt: &RttEstimator) -> Option<f64> {
         None
@@ -50,7 +50,7 @@ mod tests {
     fn nothing_moves_the_window() {
         let mut open = Open::new(50);
         open.on_congestion(Instant::ZERO, 50);
-        open.on_timeout(Instant::ZERO, 50);
+        open.on_timeout(Instant::ZERO, 50, false);
         assert_eq!(open.window(), 50);
     }
 }

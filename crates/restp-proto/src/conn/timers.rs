@@ -226,7 +226,7 @@ impl Connection {
         path.progress.forget_duplicates();
         path.rtt.back_off();
         if path.cause(configured) != LossCause::Corruption {
-            path.cc.on_timeout(cx.now, flight);
+            path.cc.on_timeout(cx.now, flight, retries > 1);
             path.cwr = true;
             self.stats.congestion_events += 1;
         }

@@ -214,6 +214,34 @@ fn spreading_survives_the_failure_of_one_path() {
     assert!(time < Duration::from_secs(9), "{time:?}");
 }
 
+/// Time-outs in a row say once how much the path took: what came after the first was a packet at a time.
+#[test]
+fn a_path_that_was_out_for_long_has_its_rate_again_soon_after_it_is_used() {
+    let link = LinkConfig::new(10_000_000, MS * 20);
+    let (mut pair, conn, accepted) =
+        joined(&profile(Paths::Spreading(Scheduler::RoundRobin)), &[link.clone(), link]);
+    let start = pair.net.now();
+    let at = |s| start + Duration::from_secs(s);
+    for direction in [pair.links[1].0, pair.links[1].1] {
+        pair.net.link_mut(direction).outages.push(Outage { from: at(3), until: at(9) });
+    }
+    let (client, server) = (pair.client, pair.server);
+    let there = pair.links[1].0;
+    let greedy = |pair: &mut Pair, until| {
+        while pair.net.now() < until {
+            while pair.send(client, conn, bytes::Bytes::from_static(&[7; 50_000])).is_ok() {}
+            pair.receive(server, accepted);
+            pair.net.run_for(MS * 2);
+        }
+        pair.net.link_stats(there).entered
+    };
+    let alone = greedy(&mut pair, at(2));
+    let before = greedy(&mut pair, at(3)) - alone;
+    let waiting = greedy(&mut pair, at(16));
+    let after = greedy(&mut pair, at(17)) - waiting;
+    assert!(after * 10 > before * 9, "{after} packets in a second; before it was out {before}");
+}
+
 // H6, H9, H10
 #[test]
 fn a_backup_brings_a_connection_to_its_end_when_the_first_path_is_gone_for_good() {
