@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from gauntlet.certificate import certify
@@ -159,6 +160,21 @@ def test_mptcp_uses_as_many_paths_as_it_is_told(play: Play, tmp_path: Any) -> No
     assert (record["flows"][0]["subflows"], len(record["paths"])) == (3, 3)
     assert [carried > 100_000 for carried in sent_bytes(record).values()] == [True, True, False]
     trusted(run, tmp_path / "out" / "run")
+
+
+def test_what_is_sampled_of_mptcp_is_of_all_its_subflows(play: Play, tmp_path: Any) -> None:
+    """Sums over three subflows, which the kernel tells one behind the other."""
+    (flow,) = play(planned("mptcp-cubic", THREE, THREE_PATHS))["run"]["flows"]
+    assert flow["subflows"] == 3
+    with pa.ipc.open_file(tmp_path / "out" / "run" / "sockets.arrow") as reader:
+        samples = reader.read_all().to_pylist()
+    last = samples[-1]
+    # Of what is sent again by another subflow both count.
+    assert 0.9 * flow["received_bytes"] < last["delivered_bytes"] < 1.1 * flow["received_bytes"]
+    assert last["lost_packets"] < 1000
+    assert all(it["cwnd_bytes"] < 1_000_000 for it in samples)
+    # No path is shorter than 20 ms one way.
+    assert all(0.04e9 < it["srtt_ns"] < 2e9 and it["min_rtt_ns"] >= 0.04e9 for it in samples[5:])
 
 
 def test_scheduler_and_staleness_of_mptcp_are_settings_of_the_kernel(play: Play) -> None:

@@ -75,14 +75,24 @@ impl Sampler for TcpSampler {
 /// Most subflows that are looked at. The kernel's path manager opens at most 8 (net/mptcp/pm_netlink.c).
 const MOST_SUBFLOWS: usize = 8;
 
-/// The argument of MPTCP_TCPINFO (linux/mptcp.h): a header, then one `tcp_info` for each subflow.
+/// The argument of MPTCP_TCPINFO (linux/mptcp.h): a header, then one `tcp_info` for each subflow, one behind the other
+/// in steps of `element_bytes`. The kernel sets them to its own `tcp_info`'s length where that is shorter than ours.
 #[repr(C)]
 struct SubflowInfos {
     header_bytes: u32,
     subflows: u32,
     kernel_bytes: u32,
     element_bytes: u32,
-    infos: [tcp_info; MOST_SUBFLOWS],
+    infos: [u8; MOST_SUBFLOWS * size_of::<tcp_info>()],
+}
+
+impl SubflowInfos {
+    /// What the kernel has told of each subflow; what it does not know of is 0.
+    fn each(&self) -> impl Iterator<Item = tcp_info> {
+        let known = (self.element_bytes as usize).clamp(1, size_of::<tcp_info>());
+        let told = (self.subflows as usize).min(MOST_SUBFLOWS);
+        self.infos.chunks_exact(known).take(told).map(tcp_info::begins_with)
+    }
 }
 
 // SAFETY: `repr(C)` and integers only.
@@ -123,8 +133,7 @@ impl Sampler for MptcpSampler {
         let Some(infos) = self.subflow_infos() else {
             return TcpSampler(self.0.try_clone().ok()?).sample();
         };
-        let used = (infos.subflows as usize).min(MOST_SUBFLOWS);
-        infos.infos[..used].iter().filter(|info| info.tcpi_state != STATE_CLOSED).map(sample).reduce(add)
+        infos.each().filter(|info| info.tcpi_state != STATE_CLOSED).map(|info| sample(&info)).reduce(add)
     }
 }
 
@@ -140,5 +149,34 @@ fn add(a: SocketSample, b: SocketSample) -> SocketSample {
         delivery_rate_bps: a.delivery_rate_bps.zip(b.delivery_rate_bps).map(|(a, b)| a + b),
         pacing_rate_bps: a.pacing_rate_bps.zip(b.pacing_rate_bps).map(|(a, b)| a + b),
         ..faster
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a kernel writes whose `tcp_info` has so many bytes.
+    fn written(known: usize) -> SubflowInfos {
+        let mut infos = SubflowInfos::zeroed();
+        (infos.subflows, infos.element_bytes) = (3, known as u32);
+        for (number, element) in infos.infos.chunks_exact_mut(known).take(3).enumerate() {
+            element.fill(0xee);
+            let at = std::mem::offset_of!(tcp_info, tcpi_rtt);
+            element[at..at + 4].copy_from_slice(&(1000 + number as u32).to_ne_bytes());
+        }
+        infos
+    }
+
+    #[test]
+    fn subflows_are_told_apart_whatever_the_length_of_the_kernel_s_own_tcp_info() {
+        // Of Linux 6.12; of one that knows all that is known here.
+        for known in [248, size_of::<tcp_info>()] {
+            let infos = written(known);
+            let rtts: Vec<_> = infos.each().map(|info| info.tcpi_rtt).collect();
+            assert_eq!(rtts, [1000, 1001, 1002], "{known} bytes");
+        }
+        let short = written(248).each().next().map(|info| info.tcpi_accecn_opt_seen);
+        assert_eq!(short, Some(0), "what the kernel did not write");
     }
 }

@@ -17,6 +17,15 @@ pub(crate) unsafe trait Plain: Sized {
         // SAFETY: all-zero bytes are a valid value, as the trait demands.
         unsafe { MaybeUninit::zeroed().assume_init() }
     }
+
+    /// The value that begins with these bytes; those that are missing are zero, further ones are left out.
+    fn begins_with(bytes: &[u8]) -> Self {
+        let mut value = Self::zeroed();
+        let length = bytes.len().min(size_of::<Self>());
+        // SAFETY: both are readable or writable for `length` bytes, and any bytes are a valid value.
+        unsafe { (&raw mut value).cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), length) };
+        value
+    }
 }
 
 // SAFETY: integers.
