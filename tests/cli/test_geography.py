@@ -42,6 +42,9 @@ def test_paths_are_found_with_what_a_challenge_does_to_each(gauntlet: Gauntlet) 
     converging = json.loads(gauntlet(*command, "--converges-after", "5s", "--json").stdout)["paths"]
     assert [(it["from_s"], it["to_s"]) for it in converging[0]["detours"]] == [(65, 85), (105, 125)]
     assert converging[2]["detours"] == [], "never down"
+    said = " ".join(gauntlet(*command, "--converges-after", "5s").stdout.split())
+    for way in converging[0]["detours"]:
+        assert f"{way['from_s']:.1f}–{way['to_s']:.1f} s: {' – '.join(way['nodes'])}" in said
     assert data["paths"][2]["down"] == [], "around by the north"
     shown = gauntlet(*command).stdout
     assert "60.0–80.0 s, 100.0–120.0 s" in shown

@@ -69,8 +69,28 @@ def test_a_middle_is_a_node_in_any_case_and_a_circle_grows(tmp_path: Path) -> No
         ("[36.16, -86.78]", '"Nashvile"', "US fibre has no node 'Nashvile'; did you mean 'Nashville'?"),
         ("middle", "centre", "unknown key 'centre'"),
         ('"100km"', '"100"', "no unit"),
-        ('to = "40s"', 'to = "10s"', "own.toml: A stage from 20 s to 10 s"),
-        ("36.16, -86.78", "-36.16, -86.78", "The challenge 'own' reaches nothing of US fibre; move it"),
+        ('to = "40s"', 'to = "10s"', "own.toml: circle, number 1: A stage from 20 s to 10 s"),
+        (
+            "36.16, -86.78",
+            "-36.16, -86.78",
+            "The challenge 'own' reaches nothing of US fibre; move it (latitude stands first)",
+        ),
+        (
+            "[[circle]]",
+            "[circle]",
+            "own.toml: circle: a single table stands where there may be several; write "
+            "[[circle]] above it, or circle = [{ ... }].",
+        ),
+        (
+            NASHVILLE,
+            MIDWEST.partition('    { at = "2min"')[0] + "]",
+            "storm, number 1, fix: there are 1; give 2",
+        ),
+        (
+            NASHVILLE,
+            MIDWEST.replace("2min", "10s"),
+            "own.toml: storm, number 1: A fix at 20 s is followed by",
+        ),
         (NASHVILLE, "", "own.toml: nothing fails; write a [[circle]] or a [[storm]]."),
     ],
 )
@@ -85,6 +105,17 @@ def test_what_is_no_challenge_is_one_sentence(tmp_path: Path, before: str, after
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"flood.toml: there is no such challenge"):
         challenge_file.challenge("flood.toml", tmp_path, US)
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt"])
+def test_a_name_that_is_none_is_said_with_the_file_that_may_be_meant(tmp_path: Path, suffix: str) -> None:
+    written(tmp_path, NASHVILLE)
+    with pytest.raises(UserError) as refused:
+        challenge_file.challenge(f"own{suffix}", tmp_path, US)
+    meant = (
+        "did you mean the file 'own.toml'?" if not suffix else "cascade. A file of your own ends in .toml."
+    )
+    assert str(refused.value).endswith(meant)
 
 
 def test_the_example_of_the_page_is_a_challenge(tmp_path: Path) -> None:

@@ -13,17 +13,21 @@ from gauntlet.figures.map_words import FONT_PX, LETTER_PX
 from gauntlet.figures.style import contrast, lightened
 from gauntlet.geography import methods, packaged
 from gauntlet.geography.challenges import profiles
+from gauntlet.geography.challenges.challenge import Challenge
+from gauntlet.geography.challenges.circle import Circle, Stage
+from gauntlet.geography.challenges.outages import merged
+from gauntlet.geography.sphere import Place
 from gauntlet.geography.told import told
 from gauntlet.geography.wanted import Wanted
 
 NETWORK = packaged.load("us-fibre")
 
 
-def spec(challenge: str | None, converges_after_s: float | None = None) -> dict[str, Any]:
+def spec(challenge: str | Challenge | None, converges_after_s: float | None = None) -> dict[str, Any]:
     sets = []
     for method in ("disjoint", "iwpsp"):
         found = methods.find(NETWORK, "Oklahoma City", "Washington DC", method, Wanted(3, 50.0))
-        asked = None if challenge is None else profiles.challenge(challenge)
+        asked = profiles.challenge(challenge) if isinstance(challenge, str) else challenge
         sets.append((method, told(NETWORK, [it.path for it in found], asked, converges_after_s)))
     with alt.data_transformers.enable(consolidate_datasets=False):
         return dict(maps(sets[0][1]["network"], sets).to_dict())
@@ -181,3 +185,50 @@ def test_where_routing_converges_the_ways_taken_instead_are_drawn_and_said() -> 
         assert ways["encoding"]["x"]["scale"]["domain"][0] <= row["x"], "what is taken is within the picture"
     still = spec("nashville")["vconcat"][0]
     assert not [it for it in marks(still, "rule") if "when" in rows(it)[0]]
+
+
+def own(*circles: Circle) -> Challenge:
+    """A challenge of these circles."""
+    rings = [ring for it in circles for ring in it.rings()]
+    return Challenge("own", lambda network: merged(network, [it.outages(network) for it in circles]), rings)
+
+
+NASHVILLE, ST_LOUIS = Place(36.16, -86.78), Place(38.63, -90.2)
+
+
+def test_circles_of_the_same_times_are_circles_of_their_own() -> None:
+    both = own(*(Circle(middle, [Stage(20, 40, 100.0)]) for middle in (NASHVILLE, ST_LOUIS)))
+    circles = marks(spec(both)["vconcat"][0], "line")[0]
+    assert circles["encoding"]["detail"]["field"] == "ring"
+    assert {row["ring"] for row in rows(circles)} == {0, 1}
+    assert {row["when"] for row in rows(circles)} == {"20–40 s"}
+
+
+def test_stages_that_come_as_far_are_one_circle_with_its_times() -> None:
+    again = own(
+        Circle(NASHVILLE, [Stage(20, 40, 0.0, 100.0), Stage(40, 50, 100.0, 0.0), Stage(60, 70, 100.0)])
+    )
+    one = spec(again)["vconcat"][0]
+    assert {row["ring"] for row in rows(marks(one, "line")[0])} == {0}
+    assert [row["when"] for part in marks(one, "text") for row in rows(part) if "when" in row] == [
+        "20–50 s, 60–70 s"
+    ]
+
+
+def test_what_is_said_of_a_path_has_room_on_a_narrow_page() -> None:
+    often = own(Circle(NASHVILLE, [Stage(at + 0.25, at + 6.5, 500.0) for at in range(20, 200, 10)]))
+    said = spec(often, 0.01)["vconcat"][0]["title"]["subtitle"]
+    assert max(map(len, said)) <= 65
+    assert sum("down" in line for line in said) == 3
+    assert sum("by other ways" in line for line in said) > 0
+    joined = " ".join(said)
+    assert all(f"{at}.2–{at + 6}.5 s" in joined for at in range(20, 200, 10))
+
+
+def test_ways_that_follow_upon_each_other_are_said_as_one_time() -> None:
+    first = drawing._said(
+        "path 1", {"down": [], "detours": [{"from_s": 1, "to_s": 2}, {"from_s": 2, "to_s": 3}]}
+    )
+    assert first == ["path 1: never down", "– by other ways (thin, dark) 1–3 s"]
+    short = drawing._said("path 1", {"down": [(1.01, 1.02)]})
+    assert short == ["path 1: down 1 s"]

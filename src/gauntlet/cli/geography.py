@@ -90,7 +90,7 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
 @click.option(
     "--converges-after",
     metavar="TIME",
-    help="On the map and in JSON: ways that paths take instead, so long after each change of a challenge.",
+    help="Show the ways that paths take instead, so long after each change of a challenge.",
 )
 @click.option("--out", type=click.Path(), help="Draw them on a map: a file .svg, .png or .pdf.")
 @click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
@@ -163,7 +163,7 @@ def paths(
                 said["detours"] = path.get("detours", [])
         print_json({"network": loaded.name, "method": method, "wanted": count, "paths": each})
         return
-    console().print(terminal.paths(found, down))
+    console().print(terminal.paths(found, down, [it.get("detours", []) for it in shown["paths"]]))
     if len(found) < count:
         click.echo(f"\nThe heuristic {method} finds {len(found)} of {count} paths.")
 

@@ -80,7 +80,7 @@ _MENDS: Sequence[tuple[re.Pattern[str], str]] = (
         re.compile(
             r"Too few physical memory|Out of memory|deadlocked on memory|Failed to allocate \d+ bytes"
         ),
-        "The guest's memory (mem=) is too small for what it plays.",
+        "The guest's memory is too small for what it plays: give it more, in an experiment by 'memory'.",
     ),
     (
         re.compile(r"Requested init .* failed"),

@@ -1,5 +1,7 @@
 """A challenge of one's own: circles and storms in a TOML file; docs/geography.md is the users' reference."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -69,7 +71,7 @@ class ChallengeFile(Strict):
 def challenge(named: str, folder: Path, network: Network) -> Challenge:
     """A challenge by its name, or of a file (.toml), looked for in `folder`. Raises UserError."""
     if Path(named).suffix != ".toml":
-        return profiles.challenge(named)
+        return _known(named, folder)
     path = folder / named
     asked = checked(ChallengeFile, toml(path, "challenge"), str(path))
     try:
@@ -83,21 +85,39 @@ def challenge(named: str, folder: Path, network: Network) -> Challenge:
         return merged(of, [shape.outages(of) for shape in shapes])
 
     rings = [ring for shape in shapes for ring in shape.rings()]
-    return Challenge(path.stem, takes, rings, "move it, or let it reach farther")
+    return Challenge(path.stem, takes, rings, "move it (latitude stands first), or let it reach farther")
+
+
+def _known(named: str, folder: Path) -> Challenge:
+    """One of those that have a name. Raises UserError, naming a file that is there."""
+    try:
+        return profiles.challenge(named)
+    except UserError as error:
+        own = Path(f"{named}.toml")
+        if (folder / own).is_file():
+            raise UserError(f"There is no challenge '{named}'; did you mean the file '{own}'?") from None
+        raise UserError(f"{error} A file of your own ends in .toml.") from None
 
 
 def _shapes(asked: ChallengeFile, network: Network) -> list[Circle | Storm]:
-    circles = [
-        Circle(
-            _place(it.middle, network),
-            [Stage(stage.from_, stage.to, stage.radius, stage.last_radius) for stage in it.stage],
-        )
-        for it in asked.circle
-    ]
-    storms = [
-        Storm([Fix(fix.at, _place(fix.middle, network), fix.radius) for fix in it.fix]) for it in asked.storm
-    ]
-    return [*circles, *storms]
+    found: list[Circle | Storm] = []
+    for number, one in enumerate(asked.circle, start=1):
+        with _said_of(f"circle, number {number}"):
+            stages = [Stage(it.from_, it.to, it.radius, it.last_radius) for it in one.stage]
+            found.append(Circle(_place(one.middle, network), stages))
+    for number, other in enumerate(asked.storm, start=1):
+        with _said_of(f"storm, number {number}"):
+            found.append(Storm([Fix(it.at, _place(it.middle, network), it.radius) for it in other.fix]))
+    return found
+
+
+@contextmanager
+def _said_of(shape: str) -> Iterator[None]:
+    """Refusals say of which of several they are."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{shape}: {error}") from None
 
 
 def _place(middle: str | list[float], network: Network) -> Place:

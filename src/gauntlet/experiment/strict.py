@@ -77,14 +77,29 @@ def _plain(problem: ErrorDetails) -> str:
         return text if text.endswith((".", "?")) else f"{text}."
     if kind == "literal_error":
         return f"{given!r} is not known; choose {problem['ctx']['expected']}."
+    if kind in ("list_type", "tuple_type") and isinstance(given, dict):
+        return _single_table(problem["loc"])
     wanted = _WANTED.get(kind)
     if wanted is not None:
         return f"{given!r} is not {wanted}."
-    if kind in _BOUNDS:
-        key, words = _BOUNDS[kind]
-        return f"{given!r} is out of range; give {words.format(problem['ctx'][key])}."
+    for bounds, said in ((_BOUNDS, f"{given!r} is out of range"), (_COUNTS, _how_many(problem))):
+        if kind in bounds:
+            key, words = bounds[kind]
+            return f"{said}; give {words.format(problem['ctx'][key])}."
     message = problem["msg"]
     return f"{given!r} does not fit: {message[0].lower()}{message[1:]}."
+
+
+def _how_many(problem: ErrorDetails) -> str:
+    return f"there are {problem.get('ctx', {}).get('actual_length')}"
+
+
+def _single_table(location: Location) -> str:
+    keys = [part for part in location if isinstance(part, str)]
+    return (
+        f"a single table stands where there may be several; write [[{'.'.join(keys)}]] above it, or "
+        f"{keys[-1]} = [{{ ... }}]."
+    )
 
 
 _BOUNDS = {
@@ -94,6 +109,8 @@ _BOUNDS = {
     "less_than_equal": ("le", "{} or less"),
 }
 """Where a number has to be, by pydantic's name of the problem."""
+_COUNTS = {"too_short": ("min_length", "{} or more"), "too_long": ("max_length", "{} or fewer")}
+"""How many of a list there may be, by pydantic's name of the problem."""
 _WANTED = {
     "int_type": "a whole number",
     "float_type": "a number",

@@ -2,7 +2,7 @@
 challenge draws over it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,9 +13,10 @@ from pydantic import Field
 
 from gauntlet.figures.kind import Chart, Kind, Options, Source
 from gauntlet.figures.look import INK, MUTED, PAGE_WIDTH, PALETTE, legend
-from gauntlet.figures.map_words import FONT_PX, ON_CIRCLE, ON_LINK, ON_PATH, SIDES, Room, View
+from gauntlet.figures.map_words import FONT_PX, ON_CIRCLE, ON_DETOUR, ON_LINK, ON_PATH, SIDES, Room, View
 from gauntlet.geography import methods, packaged
 from gauntlet.geography.challenges import profiles
+from gauntlet.geography.challenges.intervals import Interval, union
 from gauntlet.geography.projection import Points, Projection
 from gauntlet.geography.sphere import Place
 from gauntlet.geography.told import told
@@ -39,6 +40,8 @@ LEGEND_LINE_PX = 36
 _WIDTHS = (5.0, 3.5, 2.5)
 """Of paths, one after another and again: where two share a link both are seen."""
 _DETOUR_PX = 1.5
+_LINE_LETTERS = 64
+"""Of what is said of a path: a narrow page has room for no more, and would draw the map smaller instead."""
 
 
 def maps(network: Mapping[str, Any], sets: Sequence[tuple[str, Mapping[str, Any]]]) -> alt.VConcatChart:
@@ -121,24 +124,44 @@ def _room(shown: Mapping[str, Any], ground: _Ground, others: Sequence[Sequence[s
     for path in shown["paths"]:
         room.line([at[node] for node in path["nodes"]], ON_PATH)
         room.taken += [ground.view.box(at[node], " ", "at") for node in path["nodes"]]
+    detours = {frozenset(it) for path in shown["paths"] for it in _around(path)}
     for ends in others:
-        room.line([at[end] for end in ends], ON_LINK)
+        room.line([at[end] for end in ends], ON_DETOUR if frozenset(ends) in detours else ON_LINK)
     for ring in _rings(shown, ground.projection):
         room.line(list(ring), ON_CIRCLE)
     return room
 
 
 def _said(name: str, path: Mapping[str, Any]) -> list[str]:
-    """When a path is down and when it takes other ways, a line each: a narrow page has room for no more."""
-    when = ", ".join(_span(*it) for it in path["down"])
-    around = ", ".join(_span(it["from_s"], it["to_s"]) for it in path.get("detours", ()))
-    said = [f"{name}: down {when}" if when else f"{name}: never down"]
-    return [*said, f"– by other ways (thin, dark) {around}"] if around else said
+    """When a path is down and when it takes other ways, which begins a line of its own."""
+    down = [_span(*it) for it in path["down"]]
+    said = _lines(f"{name}: down", down) if down else [f"{name}: never down"]
+    around = _spans((it["from_s"], it["to_s"]) for it in path.get("detours", ()))
+    return [*said, *_lines("– by other ways (thin, dark)", around)] if around else said
+
+
+def _lines(head: str, spans: Sequence[str]) -> list[str]:
+    """Words and times after them, over as many lines as they need."""
+    lines = [f"{head} {spans[0]}"]
+    for span in spans[1:]:
+        lines[-1] += ","
+        if len(lines[-1]) + 1 + len(span) <= _LINE_LETTERS:
+            lines[-1] += f" {span}"
+        else:
+            lines.append(span)
+    return lines
+
+
+def _spans(intervals: Iterable[Interval]) -> list[str]:
+    """Intervals in words; those that follow upon each other are one, moments stay."""
+    given = list(intervals)
+    moments = {it for it in given if it[0] == it[1]}
+    return [_span(*it) for it in sorted([*union(given), *moments])]
 
 
 def _span(from_s: float, to_s: float) -> str:
     first, last = (f"{round(it, 1):g}" for it in (from_s, to_s))
-    return f"{first}–{last} s" if from_s < to_s else f"{first} s"
+    return f"{first}–{last} s" if first != last else f"{first} s"
 
 
 def _rings(shown: Mapping[str, Any], projection: Projection) -> list[Points]:
@@ -149,18 +172,25 @@ def _rings(shown: Mapping[str, Any], projection: Projection) -> list[Points]:
 
 
 def _circles(shown: Mapping[str, Any], projection: Projection, view: View, room: Room) -> list[alt.Chart]:
-    drawn = _rings(shown, projection)
+    # Stages of a circle that come as far are one circle, with its times.
+    drawn: dict[tuple[float, ...], Points] = {}
+    times: dict[tuple[float, ...], list[Interval]] = {}
+    for shape, ring in zip(
+        (shown["challenge"] or {}).get("rings", ()), _rings(shown, projection), strict=True
+    ):
+        same = (shape["latitude"], shape["longitude"], shape["radius_km"])
+        drawn[same] = ring
+        times.setdefault(same, []).append((shape["from_s"], shape["to_s"]))
     if not drawn:
         return []
-    told = shown["challenge"]["rings"]
-    words = [_span(ring["from_s"], ring["to_s"]) for ring in told]
+    words = [", ".join(_spans(it)) for it in times.values()]
     corners = [
-        {"when": when, "order": place, "x": _km(x), "y": _km(y)}
-        for when, ring in zip(words, drawn, strict=True)
+        {"ring": number, "when": when, "order": place, "x": _km(x), "y": _km(y)}
+        for number, (when, ring) in enumerate(zip(words, drawn.values(), strict=True))
         for place, (x, y) in enumerate(ring)
     ]
     labels = []
-    for when, ring in zip(words, drawn, strict=True):
+    for when, ring in zip(words, drawn.values(), strict=True):
         x, y = room.inside(ring, when)
         labels.append({"when": when, "x": _km(x), "y": _km(y)})
     outline = (
@@ -174,7 +204,7 @@ def _circles(shown: Mapping[str, Any], projection: Projection, view: View, room:
             strokeWidth=1.5,
             clip=True,
         )
-        .encode(x=view.x(), y=view.y(), order="order:Q", detail="when:N", tooltip="when:N")
+        .encode(x=view.x(), y=view.y(), order="order:Q", detail="ring:N", tooltip="when:N")
     )
     label = (
         alt.Chart(alt.InlineData(values=labels))
@@ -242,12 +272,8 @@ def _detours(
     """The ways that paths take instead, where they leave them; which path and when comes up at a pointer."""
     when: dict[tuple[str, str], list[str]] = {}
     for name, path in zip(names, shown["paths"], strict=False):
-        own = {frozenset(ends) for ends in pairwise(path["nodes"])}
-        for way in path.get("detours", ()):
-            span = _span(way["from_s"], way["to_s"])
-            for a, b in pairwise(way["nodes"]):
-                if frozenset((a, b)) not in own:
-                    when.setdefault((min(a, b), max(a, b)), []).append(f"{name}: {span}")
+        for ends, intervals in _around(path).items():
+            when.setdefault(ends, []).extend(f"{name}: {span}" for span in _spans(intervals))
     rows = [
         {"x": _km(at[a][0]), "y": _km(at[a][1]), "x2": _km(at[b][0]), "y2": _km(at[b][1]), "when": words}
         for (a, b), words in ((ends, ", ".join(spans)) for ends, spans in when.items())
@@ -260,6 +286,17 @@ def _detours(
         .encode(x=view.x(), y=view.y(), x2="x2:Q", y2="y2:Q", tooltip="when:N")
     )
     return [drawn]
+
+
+def _around(path: Mapping[str, Any]) -> dict[tuple[str, str], list[Interval]]:
+    """Links of the ways that a path takes instead, where they leave it, and when it takes each."""
+    own = {frozenset(ends) for ends in pairwise(path["nodes"])}
+    found: dict[tuple[str, str], list[Interval]] = {}
+    for way in path.get("detours", ()):
+        for a, b in pairwise(way["nodes"]):
+            if frozenset((a, b)) not in own:
+                found.setdefault((min(a, b), max(a, b)), []).append((way["from_s"], way["to_s"]))
+    return found
 
 
 def _named(

@@ -28,7 +28,7 @@ SIDES: Mapping[str, Mapping[str, Any]] = {
     "above-left": {"dx": -5, "dy": -5, "align": "right", "baseline": "bottom"},
 }
 """Where words may stand, in the order in which places are tried; of equally free ones the first is taken."""
-ON_PATH, ON_LINK, ON_CIRCLE, OUTSIDE = 8.0, 1.0, 1.0, 20.0
+ON_PATH, ON_DETOUR, ON_LINK, ON_CIRCLE, OUTSIDE = 8.0, 4.0, 1.0, 1.0, 20.0
 """What it costs that words lie over a line, or beyond what is seen."""
 
 

@@ -1,5 +1,6 @@
 """The ways to find several paths, by name, and what is to be known of the paths that they find."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -70,18 +71,25 @@ def find(network: Network, source: str, target: str, method: str, wanted: Wanted
     if not found:
         raise UserError(
             f"{network.name} has no {wanted.paths} paths from {first} to {last} that keep "
-            f"{wanted.apart_km:g} km and the bounds; {_what_there_is(network, first, last, wanted)}."
+            f"{wanted.apart_km:g} km{_bounds(wanted)}; {_what_there_is(network, first, last, wanted)}."
         )
     return described(network, found)
 
 
+def _bounds(wanted: Wanted) -> str:
+    return "" if wanted.stretch_hops is None and wanted.skew_s is None else " and the bounds"
+
+
 def _what_there_is(network: Network, source: str, target: str, wanted: Wanted) -> str:
     """Which of the bounds is too tight, where an exact search found nothing."""
-    apart = exact.paths(network, source, target, replace(wanted, apart_km=_APART_KM))
+    kept_km, apart = exact.farthest_apart(network, source, target, replace(wanted, apart_km=_APART_KM))
     if apart:
-        kept_km = Separation(network, source, target).least_km(apart)
-        return f"the shortest that keep the bounds are {kept_km:.1f} km apart, so ask for less"
-    return "none keep the bounds without a common node, so ask for fewer or loosen stretch or skew"
+        within = " within them" if _bounds(wanted) else ""
+        # Rounded down, so that this is there when it is asked for.
+        return f"the farthest{within} are {math.floor(10 * kept_km) / 10:.1f} km apart, so ask for no more"
+    bounds = {"stretch": wanted.stretch_hops, "skew": wanted.skew_s}
+    loosened = " or loosen ".join(["", *(name for name, bound in bounds.items() if bound is not None)])
+    return f"there are none without a common node, so ask for fewer{loosened}"
 
 
 def described(network: Network, paths: list[Path]) -> list[Described]:

@@ -1,12 +1,13 @@
 """Networks and paths for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gauntlet.geography.challenges.intervals import Intervals
+from gauntlet.geography.challenges.intervals import Interval
 from gauntlet.geography.challenges.outages import Outages
 from gauntlet.geography.compared import Compared
 from gauntlet.geography.fibre import delay_s
@@ -37,8 +38,12 @@ def network(shown: Network) -> RenderableType:
     )
 
 
-def paths(found: Sequence[Described], down: Outages | None) -> RenderableType:
-    """Paths with their numbers, and when each is down under a challenge."""
+def paths(
+    found: Sequence[Described], down: Outages | None, detours: Sequence[Sequence[Mapping[str, Any]]] = ()
+) -> RenderableType:
+    """Paths with their numbers, and when each is down under a challenge; under each the ways that it takes
+    instead, as `told` has them.
+    """
     extra = [] if down is None else ["down"]
     table = _table("path", "hops", "km", "ms one way", "km apart", *extra)
     for number, it in enumerate(found, start=1):
@@ -47,7 +52,7 @@ def paths(found: Sequence[Described], down: Outages | None) -> RenderableType:
         table.add_row(
             str(number), str(it.hops), f"{it.length_km:.0f}", f"{1e3 * it.delay_s:.2f}", apart, *when
         )
-    return Group(table, Text(), *_ways(found))
+    return Group(table, Text(), *_ways(found, detours))
 
 
 def compared(found: Sequence[Compared]) -> RenderableType:
@@ -60,12 +65,16 @@ def compared(found: Sequence[Compared]) -> RenderableType:
     return Group(table, Text(), Text(words, style="dim"))
 
 
-def _ways(found: Sequence[Described]) -> Iterator[RenderableType]:
+def _ways(
+    found: Sequence[Described], detours: Sequence[Sequence[Mapping[str, Any]]]
+) -> Iterator[RenderableType]:
     for number, it in enumerate(found, start=1):
         yield Text(f"{number}  {' – '.join(it.path)}")
+        for way in detours[number - 1] if detours else ():
+            yield Text(f"   {_when([(way['from_s'], way['to_s'])])}: {' – '.join(way['nodes'])}", style="dim")
 
 
-def _when(intervals: Intervals) -> str:
+def _when(intervals: Sequence[Interval]) -> str:
     return ", ".join(f"{start:.1f}–{end:.1f} s" for start, end in intervals) or "never"
 
 

@@ -27,7 +27,8 @@ def geography(evaluation: Evaluation) -> list[Figure]:
     circles = any(ring for it in sets for ring in (it["challenge"] or {}).get("rings", ()))
     failing = any((it["challenge"] or {}).get("nodes") for it in sets)
     what = (
-        " In a circle nodes and links are down at the times beside it."
+        " In a circle nodes and links are down at the times beside it; one that grows or shrinks is drawn at "
+        "its largest."
         if circles
         else " Crossed nodes are down at the times beside them."
         if failing

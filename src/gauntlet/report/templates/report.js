@@ -37,10 +37,12 @@
   const draw = async (name) => {
     const element = document.getElementById(`chart-${name}`);
     const { spec } = page.figures[name];
-    let result = await vegaEmbed(element, fitting(spec, element, NARROW.axis), options);
+    // What keeps its shape is a map: it has no axis.
+    const axis = spec.usermeta?.keepsShape ? 0 : NARROW.axis;
+    let result = await vegaEmbed(element, fitting(spec, element, axis), options);
     // How much stands beside the axes (names of rows, words at the edge) is known once they are drawn.
     const over = element.querySelector("svg").width.baseVal.value - element.clientWidth / NARROW.zoom;
-    if (narrow(spec) && over > 0) result = await vegaEmbed(element, fitting(spec, element, NARROW.axis + over), options);
+    if (narrow(spec) && over > 0) result = await vegaEmbed(element, fitting(spec, element, axis + over), options);
     views[name] = result.view;
   };
 
