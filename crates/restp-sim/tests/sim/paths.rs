@@ -215,6 +215,7 @@ fn spreading_survives_the_failure_of_one_path() {
 }
 
 /// Time-outs in a row say once how much the path took: what came after the first was a packet at a time.
+// R-CC-2
 #[test]
 fn a_path_that_was_out_for_long_has_its_rate_again_soon_after_it_is_used() {
     let link = LinkConfig::new(10_000_000, MS * 20);
