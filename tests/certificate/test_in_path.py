@@ -102,6 +102,42 @@ def _made() -> MadeNode:
 HONEST = _made()
 
 
+def _answer(number: int) -> bytes:
+    """What comes back to the sender of `datagram(number)`, with its payload."""
+    sent = datagram(number)
+    return sent[:12] + sent[16:20] + sent[12:16] + sent[22:24] + sent[20:22] + sent[24:]
+
+
+def _replaying(replayed: int | None, folder: Path) -> tuple[dict[str, str], str]:
+    """A node that remembers the answers of connections 1 and 2, and adds one of them to a packet of 2, or
+    none to one of 3."""
+    node = MadeNode([
+        _rule("remember", {"towards": "east"}, "capture", **{"as": "old"}),
+        _rule("replay", {"towards": "server"}, "insert", towards="east",
+              packet={"captured": "old", "pick": "random", "same_connection": True}),
+    ])  # fmt: skip
+    for number in (1, 2):
+        node.came(_at(number), number, _answer(number), 0, towards=0)
+        node.left(_at(number), number, _answer(number), towards=0)
+    asks = 3 if replayed is None else 2
+    node.came(_at(3), 3, datagram(asks), 1)
+    if replayed is None:
+        node.line(_at(3), "unfit", 3, rule=1, towards=1)
+    node.left(_at(3), 3, datagram(asks))
+    if replayed is not None:
+        node.left(_at(3), 3, _answer(replayed), "inserted", rule=1, towards=0)
+    node.count()
+    return node.judged(folder)
+
+
+@pytest.mark.parametrize(("replayed", "believed"), [(2, True), (None, True), (1, False)])
+def test_what_is_replayed_of_a_connection_is_of_that_one(
+    tmp_path: Path, replayed: int | None, believed: bool
+) -> None:
+    wrong, _ = _replaying(replayed, tmp_path)
+    assert (wrong == {}) is believed, wrong
+
+
 def test_an_honest_node_is_believed(tmp_path: Path) -> None:
     wrong, undecided = HONEST.judged(tmp_path)
     assert wrong == {}
@@ -324,6 +360,7 @@ PLANS: dict[str, tuple[str, dict[str, Any]]] = {
     "sums left": ("again", {"checksums": "leave"}),
     "before": ("again", {"before": True}),
     "another one remembered": ("replay", {"packet": {"captured": "old", "pick": "first"}}),
+    "one of its own connection": ("replay", {"packet": {"captured": "old", "same_connection": True}}),
     "nothing remembered": ("replay", {"packet": {"captured": "zzz"}}),
     "swapped": ("back", {"swap": "addresses"}),
     "more bits": ("bit", {"bits": 40}),

@@ -36,10 +36,9 @@ class Standing(Protocol):
 
 
 @dataclass(frozen=True)
-class _Packet:
+class _Head:
     """What captured bytes tell of a packet: of the inner one, where a tunnel carries it."""
 
-    row: Row
     head: bytes
     inner_at: int
     protocol: int
@@ -48,6 +47,24 @@ class _Packet:
     transport_at: int
     ports: tuple[int, ...]
     """Source and destination, where the protocol has any."""
+
+
+@dataclass(frozen=True)
+class _Packet(_Head):
+    row: Row
+
+
+Connection = tuple[int, frozenset[tuple[str, int]]]
+"""A protocol, and the addresses and ports of either end."""
+
+
+def connection(head: bytes) -> Connection | None:
+    """Which connection captured bytes are of, whichever way; None of what has no ports."""
+    found = _read_head(head)
+    if found is None or not found.ports:
+        return None
+    source_port, destination_port = found.ports
+    return found.protocol, frozenset({(found.source, source_port), (found.destination, destination_port)})
 
 
 def check_conditions(
@@ -119,6 +136,11 @@ def _range(value: Any) -> tuple[int, int]:
 
 
 def _read(row: Row, head: bytes) -> _Packet | None:
+    found = _read_head(head)
+    return None if found is None else _Packet(**vars(found), row=row)
+
+
+def _read_head(head: bytes) -> _Head | None:
     """None of what is cut before its ports, and what is no IP."""
     at = 0
     if len(head) > GRE_BYTES + 20 and head[0] == 0x45 and head[9] == 47 and head[20:22] == b"\0\0":
@@ -141,7 +163,7 @@ def _read(row: Row, head: bytes) -> _Packet | None:
     ports: tuple[int, ...] = ()
     if protocol in _WITH_PORTS and len(transport) >= 4 and not later_fragment:
         ports = int.from_bytes(transport[:2], "big"), int.from_bytes(transport[2:4], "big")
-    return _Packet(row, head, at, protocol, source, destination, at + header, ports)
+    return _Head(head, at, protocol, source, destination, at + header, ports)
 
 
 @lru_cache(maxsize=4096)

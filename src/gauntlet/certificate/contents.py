@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.certificate.answers import seconds
+from gauntlet.certificate.conditions import connection
 from gauntlet.certificate.forging import FORGED, forged, swapped_ids
 from gauntlet.certificate.in_path_log import Log, Row
 from gauntlet.certificate.rewriting import (
@@ -29,10 +30,11 @@ Print = tuple[int, int]
 
 @dataclass(frozen=True)
 class _Content:
-    """What is known of a packet: all, by what it is told apart, or nothing."""
+    """What is known of a packet: all, by what it is told apart, how it begins, or nothing."""
 
     whole: bytes | None = None
     print: Print | None = None
+    head: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -45,17 +47,19 @@ class _Extra:
 
 
 def _of(packet: bytes) -> _Content:
-    return _Content(packet, (len(packet), zlib.crc32(packet)))
+    return _Content(packet, (len(packet), zlib.crc32(packet)), packet)
 
 
 @dataclass
 class Contents:
-    """Follows the log of one node. `whole`: the bytes of the packets that came or left, by the place of their
-    line in the log, where they are captured whole. `datagrams`: flows whose messages are whole payloads."""
+    """Follows the log of one node. `heads`: the captured bytes of the packets that came or left, by the place
+    of their line in the log; `whole`: of those that are captured whole. `datagrams`: flows whose messages are
+    whole payloads."""
 
     rules: Rules
     between: Sequence[str]
     log: Log
+    heads: Mapping[int, bytes]
     whole: Mapping[int, bytes]
     datagrams: frozenset[str]
     faults: list[str] = field(default_factory=list)
@@ -81,13 +85,17 @@ class Contents:
                 self._gone[row.packet] = place
         for place, row in enumerate(rows):
             if row.event == "seen":
-                self._now[row.packet] = _Content(self.whole.get(place), row.fingerprint)
+                self._now[row.packet] = self._at(place)
             elif row.event == "matched" and 0 <= row.rule < len(self.rules):
                 self._act(row)
         for packet, place in self._gone.items():
             meant = self._now.get(packet, _Content()).print
             if meant is not None and meant != rows[place].fingerprint:
                 self._fault(rows[place], "it did not leave with the bytes that its rules give it")
+
+    def _at(self, place: int) -> _Content:
+        """The packet of a line of the log that says how it came or left."""
+        return _Content(self.whole.get(place), self.log.rows[place].fingerprint, self.heads.get(place))
 
     def _fault(self, row: Row, words: str) -> None:
         whom = f"Packet {row.packet:,} of the log" if row.packet >= 0 else "The clock's call"
@@ -126,7 +134,7 @@ class Contents:
         place = self._gone.get(row.packet)
         if place is None or any(self.rules[it]["do"]["action"] in CHANGING for it in later):
             return _Content()
-        return _Content(self.whole.get(place), self.log.rows[place].fingerprint)
+        return self._at(place)
 
     def _as_it_came(self, row: Row) -> bool:
         """Whether no rule has changed the packet so far."""
@@ -226,6 +234,11 @@ class Contents:
             sources = [(now, row.towards)] if row.packet >= 0 else []
         elif "captured" in packet:
             known, pick = self._stores.get(packet["captured"], []), packet.get("pick", "last")
+            if packet.get("same_connection", False):
+                if now.head is None or any(content.head is None for content, _ in known):
+                    return [_Extra(_Content(), towards) for towards in (0, 1)]
+                own = connection(now.head)
+                known = [it for it in known if own is not None and connection(it[0].head or b"") == own]
             sources = {"first": known[:1], "last": known[-1:]}.get(pick, known)
         elif "hex" in packet:
             sources = [(_of(bytes.fromhex(packet["hex"])), row.towards)]

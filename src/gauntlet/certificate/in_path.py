@@ -273,7 +273,13 @@ def _node_faults(
     """What is wrong with a node as a whole, a sentence each; what cannot be told is left to `undecided`."""
     end_ns = _end_ns(node, log)
     datagrams = frozenset(flow["id"] for flow in plan_run["flows"] if flow["stack"] == "udp")
-    contents = Contents(node.rules, node.between, log, _whole_packets(node, log, capture), datagrams)
+    heads = _captured(node, log, capture)
+    whole = {
+        place: head
+        for place, head in heads.items()
+        if (len(head), zlib.crc32(head)) == log.rows[place].fingerprint
+    }
+    contents = Contents(node.rules, node.between, log, heads, whole, datagrams)
     contents.check()
     if contents.left:
         names = ", ".join(repr(node.rules[rule]["id"]) for rule in sorted(contents.left))
@@ -290,9 +296,8 @@ def _node_faults(
     ]
 
 
-def _whole_packets(node: Node, log: Log, capture: Capture) -> dict[int, bytes]:
-    """The bytes of packets that came or left, by the places of their lines in the log; those that are
-    captured whole."""
+def _captured(node: Node, log: Log, capture: Capture) -> dict[int, bytes]:
+    """What is captured of packets that came or left, by the places of their lines in the log."""
     found = {}
     for event, links in (("seen", node.into), ("emitted", node.out)):
         for towards in (0, 1):
@@ -301,9 +306,7 @@ def _whole_packets(node: Node, log: Log, capture: Capture) -> dict[int, bytes]:
                 place for place, row in enumerate(log.rows) if row.event == event and row.towards == towards
             ]
             for place, number in zip(places, () if tap is None else tap.rows, strict=False):
-                head, row = capture.packet(number), log.rows[place]
-                if (len(head), zlib.crc32(head)) == row.fingerprint:
-                    found[place] = head
+                found[place] = capture.packet(number)
     return found
 
 
