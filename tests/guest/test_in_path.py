@@ -201,6 +201,8 @@ MANY = [
     _rule({**TO_SERVER, "nth": 14}, {"action": "release", "from": "q", "order": "reversed"}, "release"),
     _rule({**TO_SERVER, "every": 10},
           {"action": "insert", "packet": {"captured": "old", "pick": "random"}, "after_s": 0.001}, "again"),
+    _rule({**TO_SERVER, "every": 11},
+          {"action": "insert", "packet": {"captured": "old", "same_connection": True}}, "own"),
     _rule({**TO_SERVER, "nth": [3, 6]}, {"action": "reflect", "swap": "nothing", "keep": True}, "back"),
     _rule({"probability": 0.1}, {"action": "alter", "within": "payload", "bits": 1}, "bits"),
 ]  # fmt: skip
