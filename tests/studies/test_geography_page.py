@@ -27,6 +27,8 @@ UNDER_CIRCLES = (
     ("converging", "tcp-cubic", "TCP over one path, converging"),
     ("converging", "mptcp-cubic", "MPTCP, converging"),
     ("converging", "restp-multipath", "ResTP, converging"),
+    ("paths-100m", "mptcp-cubic", "MPTCP, 100 Mbit/s"),
+    ("paths-100m", "restp-multipath", "ResTP, 100 Mbit/s"),
 )
 BEARER_LOST = (
     ("tcp-cubic", "TCP"),
