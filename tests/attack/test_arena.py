@@ -101,7 +101,8 @@ def test_held_connections_show_in_the_process_and_in_the_kernel(
     found = arena.play(replace(QUIET, attack=held, client_at_s=1.5), tmp_path)
     assert found.held == 60, "three seconds at a fifth of them a second"
     assert found.process_growth_bytes > 50 * 200_000
-    assert max(it.sockets.count for it in found.samples) >= 60
+    # The last of them may begin behind the last sample.
+    assert max(it.sockets.count for it in found.samples) >= 55
 
 
 def test_a_server_that_says_nothing_is_asked_until_it_answers(
