@@ -119,7 +119,6 @@ impl Controller for Cubic {
 
     fn on_timeout(&mut self, _now: Instant, _flight: u32, again: bool) {
         if again {
-            self.epoch = None;
             self.growth.restart_again();
         } else {
             let ssthresh = self.reduce();

@@ -69,7 +69,7 @@ pub trait Controller {
     /// A loss that is probably bit errors, on a path that nobody vouched for: a mild reduction, to 0.85.
     fn soften(&mut self);
 
-    /// The retransmission timer expired: all of `flight` is taken for lost. `again`: nothing came back since it
+    /// The retransmission timer expired: all of `flight` is taken for lost. `again`: nothing was acknowledged since it
     /// expired last, so that what the first time has told of the path is all that is known of it.
     fn on_timeout(&mut self, now: Instant, flight: u32, again: bool);
 
