@@ -175,7 +175,7 @@ def test_another_line_has_its_own_measurements(gauntlet: Gauntlet) -> None:
 
 def test_the_whole_table_names_every_class_once_a_part(gauntlet: Gauntlet) -> None:
     said = gauntlet("advise").stdout
-    for name in ("Signalling", "Internet connectivity", "Critical data: pages", "Empty: no call"):
+    for name in ("Signalling", "Internet connectivity", "Critical data: pages", "Critical voice: a call"):
         assert name in said
     assert "D3.4 recommends" in said
     assert "D3.5 recommends" in said

@@ -202,7 +202,7 @@ def test_a_guest_without_its_first_program_says_so(
     ("memory", "words"),
     [
         ("8M", r"8388608 bytes of memory \(mem=\) are too few: the kernel itself needs \d+"),
-        ("16M", r"Kernel panic - not syncing: .*\(mem=\) is too small"),
+        ("16M", r"Kernel panic - not syncing: .* memory is too small for what it plays: give it more"),
     ],
 )
 def test_too_little_memory_is_told(play: Play, machine: guest.Machine, memory: str, words: str) -> None:

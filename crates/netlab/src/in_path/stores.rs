@@ -1,6 +1,6 @@
 //! What a node keeps: packets that were remembered, and packets that wait to be let go.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::frame::Frame;
@@ -17,7 +17,7 @@ pub(crate) struct Stores {
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
     frames: Vec<Frame>,
-    of: HashMap<Connection, Vec<usize>>,
+    of: BTreeMap<Connection, Vec<usize>>,
 }
 
 impl Remembered {
@@ -43,7 +43,7 @@ impl Remembered {
 }
 
 /// Protocol and ends of a connection, the lesser end first, so that both ways are alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Connection {
     protocol: u8,
     ends: [(IpAddr, u16); 2],

@@ -214,7 +214,7 @@ fn spreading_survives_the_failure_of_one_path() {
     assert!(time < Duration::from_secs(9), "{time:?}");
 }
 
-/// Time-outs in a row say once how much the path took: what came after the first was a packet at a time.
+/// Before an outage the window says what the path takes; what goes out in it, a packet at a time, says nothing.
 // R-CC-2
 #[test]
 fn a_timeout_halves_the_threshold_once_and_each_further_one_after_progress_again() {
@@ -254,6 +254,7 @@ fn greedy(pair: &mut Pair, conn: ConnId, accepted: ConnId, until: Instant) {
     }
 }
 
+/// Time-outs in a row say once how much the path took: what came after the first was a packet at a time.
 // R-CC-2
 #[test]
 fn a_path_that_was_out_for_long_has_its_rate_again_soon_after_it_is_used() {
