@@ -29,6 +29,9 @@ endif
 
 export CARGO_TERM_COLOR ?= auto
 
+# Property tests take the same inputs each time; `make test-rust PROPTEST_RNG_SEED=7` takes others.
+export PROPTEST_RNG_SEED ?= 1
+
 .PHONY: FORCE help demo docs test fresh-machine dist dist-check fresh-wheels bench kernel setup agreement prediction handshake-bytes lint lint-all-but-rust msrv advisories additions test-rust test-python golden soak fuzz mutants coverage perf-namespaces publish-check semver clean
 
 help:
