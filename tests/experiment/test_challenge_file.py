@@ -78,8 +78,8 @@ def test_a_middle_is_a_node_in_any_case_and_a_circle_grows(tmp_path: Path) -> No
         (
             "[[circle]]",
             "[circle]",
-            "own.toml: circle: a single table stands where there may be several; write "
-            "[[circle]] above it, or circle = [{ ... }].",
+            "own.toml: circle: a table stands where a list belongs; write it in square brackets, or "
+            "[[circle]] above each of several tables.",
         ),
         (
             NASHVILLE,

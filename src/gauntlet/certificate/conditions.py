@@ -58,10 +58,20 @@ Connection = tuple[int, frozenset[tuple[str, int]]]
 """A protocol, and the addresses and ports of either end."""
 
 
-def connection(head: bytes) -> Connection | None:
-    """Which connection captured bytes are of, whichever way; None of what has no ports."""
+@lru_cache(maxsize=65_536)
+def connection(head: bytes, length: int) -> Connection | None:
+    """Which connection the captured bytes of a packet of so many bytes are of, whichever way; None of what
+    has no ports, and of what is cut or damaged so that nobody finds them.
+    """
     found = _read_head(head)
     if found is None or not found.ports:
+        return None
+    inner = head[found.inner_at :]
+    if inner[0] >> 4 == 4:
+        header, total = (inner[0] & 0x0F) * 4, int.from_bytes(inner[2:4], "big")
+    else:
+        header, total = 40, 40 + int.from_bytes(inner[4:6], "big")
+    if header < 20 or not header <= total <= length - found.inner_at:
         return None
     source_port, destination_port = found.ports
     return found.protocol, frozenset({(found.source, source_port), (found.destination, destination_port)})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gauntlet.certificate.answers import seconds
-from gauntlet.certificate.conditions import connection
+from gauntlet.certificate.conditions import Connection, connection
 from gauntlet.certificate.forging import FORGED, forged, swapped_ids
 from gauntlet.certificate.in_path_log import Log, Row
 from gauntlet.certificate.rewriting import (
@@ -35,6 +35,10 @@ class _Content:
     whole: bytes | None = None
     print: Print | None = None
     head: bytes | None = None
+
+    def connection(self) -> Connection | None:
+        """See `connection`; of a packet of which nothing is known None, too."""
+        return None if self.head is None or self.print is None else connection(self.head, self.print[0])
 
 
 @dataclass(frozen=True)
@@ -234,11 +238,13 @@ class Contents:
             sources = [(now, row.towards)] if row.packet >= 0 else []
         elif "captured" in packet:
             known, pick = self._stores.get(packet["captured"], []), packet.get("pick", "last")
-            if packet.get("same_connection", False):
+            if packet.get("same_connection", False) and row.packet < 0:
+                known = []
+            elif packet.get("same_connection", False):
                 if now.head is None or any(content.head is None for content, _ in known):
                     return [_Extra(_Content(), towards) for towards in (0, 1)]
-                own = connection(now.head)
-                known = [it for it in known if own is not None and connection(it[0].head or b"") == own]
+                own = now.connection()
+                known = [it for it in known if own is not None and it[0].connection() == own]
             sources = {"first": known[:1], "last": known[-1:]}.get(pick, known)
         elif "hex" in packet:
             sources = [(_of(bytes.fromhex(packet["hex"])), row.towards)]

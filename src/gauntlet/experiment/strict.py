@@ -97,8 +97,8 @@ def _how_many(problem: ErrorDetails) -> str:
 def _single_table(location: Location) -> str:
     keys = [part for part in location if isinstance(part, str)]
     return (
-        f"a single table stands where there may be several; write [[{'.'.join(keys)}]] above it, or "
-        f"{keys[-1]} = [{{ ... }}]."
+        "a table stands where a list belongs; write it in square brackets, or "
+        f"[[{'.'.join(keys)}]] above each of several tables."
     )
 
 

@@ -122,6 +122,8 @@ impl Controller for Cubic {
             self.growth.restart_again();
         } else {
             let ssthresh = self.reduce();
+            // The growth behind it begins where slow start ends, and leads to no former maximum (RFC 9438 section 4.8).
+            self.w_max = 0.0;
             self.growth.restart(ssthresh);
         }
     }
@@ -201,5 +203,20 @@ mod tests {
         };
         // What NewReno would have reached counts all of them (RFC 9438, section 4.3): 140 and ten times 0.53.
         assert_eq!((after(140), after(1400)), (143, 145));
+    }
+
+    #[test]
+    // R-CC-4
+    fn after_a_timeout_growth_begins_where_slow_start_ends() {
+        let rtt = test_rtt(Duration::from_millis(100));
+        let mut cubic = Cubic::new(100);
+        cubic.on_timeout(Instant::ZERO, 100, false);
+        assert_eq!((cubic.window(), cubic.slow_start_threshold()), (1, Some(70)));
+        while cubic.window() < 70 {
+            cubic.on_ack(&test_ack(&rtt, Instant::ZERO, 1, cubic.window()));
+        }
+        cubic.on_ack(&test_ack(&rtt, Instant::ZERO, 1, 70));
+        let epoch = cubic.epoch.expect("congestion avoidance");
+        assert_eq!((epoch.k_s, epoch.origin), (0.0, 70.0));
     }
 }

@@ -69,8 +69,8 @@ pub trait Controller {
     /// A loss that is probably bit errors, on a path that nobody vouched for: a mild reduction, to 0.85.
     fn soften(&mut self);
 
-    /// The retransmission timer expired: all of `flight` is taken for lost. `again`: nothing was acknowledged since it
-    /// expired last, so that what the first time has told of the path is all that is known of it.
+    /// The retransmission timer expired: all of `flight` is taken for lost. `again`: it has told so before, and the
+    /// cumulative number did not move since, so that what it told first is all that is known of the path.
     fn on_timeout(&mut self, now: Instant, flight: u32, again: bool);
 
     /// Before anything was sent: the first window is to be at least `window`.
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    // R-CC-2, R-CC-3, R-CC-4, R-CC-6
+    // R-CC-2
     fn timeouts_in_a_row_hold_the_threshold_of_the_first() {
         let rtt = test_rtt(Duration::from_millis(100));
         for congestion in [Congestion::NewReno, Congestion::Bic, Congestion::Cubic, Congestion::Lia] {

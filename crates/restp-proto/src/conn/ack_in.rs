@@ -141,6 +141,9 @@ impl Connection {
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, advanced: bool) {
         let path = &mut self.paths[index];
         path.progress.made(advanced);
+        if advanced {
+            path.cut_by_timeout = false;
+        }
         path.wants.tail_probes = 0;
         path.rtt.reset_backoff();
         self.arm_retransmit(cx.now, index);

@@ -92,6 +92,8 @@ pub(crate) struct Path {
     pub cause: CauseEstimator,
     /// Congestion control as it was before the peer fell silent: what an outage that is noticed late goes back to.
     pub before_silence: Option<Box<AnyController>>,
+    /// A timeout has cut the window, and the cumulative number has not moved since.
+    pub cut_by_timeout: bool,
     pub ack: AckState,
     pub encoder: Option<Box<Encoder>>,
     pub decoder: Option<Box<Decoder>>,
@@ -159,6 +161,7 @@ impl Path {
             pacer: Pacer::new(),
             cause: CauseEstimator::new(),
             before_silence: None,
+            cut_by_timeout: false,
             ack: AckState { repeats: t.duplicate_ack_limit, ..AckState::default() },
             encoder: profile.reliability.fec().map(|kind| Box::new(Encoder::new(kind, t.fec_group, several))),
             decoder: profile.reliability.fec().map(|_| Box::default()),
@@ -198,6 +201,7 @@ impl Path {
         self.cc = AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets);
         self.pacer = Pacer::new();
         self.before_silence = None;
+        self.cut_by_timeout = false;
         self.tx.learn_anew();
     }
 

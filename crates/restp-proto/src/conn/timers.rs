@@ -205,6 +205,7 @@ impl Connection {
             let path = &mut self.paths[index];
             if let Some(before) = path.before_silence.take() {
                 path.cc = *before;
+                path.cut_by_timeout = false;
             }
             self.enter_outage(cx, index);
             self.note_cause();
@@ -226,7 +227,8 @@ impl Connection {
         path.progress.forget_duplicates();
         path.rtt.back_off();
         if path.cause(configured) != LossCause::Corruption {
-            path.cc.on_timeout(cx.now, flight, retries > 1);
+            path.cc.on_timeout(cx.now, flight, path.cut_by_timeout);
+            path.cut_by_timeout = true;
             path.cwr = true;
             self.stats.congestion_events += 1;
         }

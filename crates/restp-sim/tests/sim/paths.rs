@@ -214,6 +214,46 @@ fn spreading_survives_the_failure_of_one_path() {
     assert!(time < Duration::from_secs(9), "{time:?}");
 }
 
+/// Before an outage the window says what the path takes; what goes out in it, a packet at a time, says nothing.
+// R-CC-2
+#[test]
+fn a_timeout_halves_the_threshold_once_and_each_further_one_after_progress_again() {
+    let mut link = LinkConfig::new(10_000_000, MS * 20);
+    link.outages = [(3, 9), (12, 18)]
+        .map(|(from, until)| Outage { from: Instant::ZERO + secs(from), until: Instant::ZERO + secs(until) })
+        .into();
+    let profile = Profile { congestion: Congestion::NewReno, ..Profile::file_arq() };
+    let mut pair = Pair::new(5, &profile, &link);
+    let (conn, accepted) = join(&mut pair, 1);
+    let told = |pair: &Pair| {
+        let stats = &pair.net.host(pair.client).endpoint.path_stats(conn)[0].1;
+        (stats.window_packets, stats.slow_start_threshold_packets)
+    };
+    for out_from in [3, 12] {
+        greedy(&mut pair, conn, accepted, Instant::ZERO + secs(out_from));
+        let (window, _) = told(&pair);
+        assert!(window > 20, "{window}");
+        greedy(&mut pair, conn, accepted, Instant::ZERO + secs(out_from + 5));
+        let (left, threshold) = told(&pair);
+        assert_eq!(left, 1, "several timeouts have passed");
+        assert!(threshold.is_some_and(|it| it.abs_diff(window / 2) <= 2), "{threshold:?} of {window}");
+    }
+}
+
+fn secs(value: u64) -> Duration {
+    Duration::from_secs(value)
+}
+
+/// The client sends as much as goes until then.
+fn greedy(pair: &mut Pair, conn: ConnId, accepted: ConnId, until: Instant) {
+    let (client, server) = (pair.client, pair.server);
+    while pair.net.now() < until {
+        while pair.send(client, conn, bytes::Bytes::from_static(&[7; 50_000])).is_ok() {}
+        pair.receive(server, accepted);
+        pair.net.run_for(MS * 2);
+    }
+}
+
 /// Time-outs in a row say once how much the path took: what came after the first was a packet at a time.
 // R-CC-2
 #[test]
@@ -226,20 +266,15 @@ fn a_path_that_was_out_for_long_has_its_rate_again_soon_after_it_is_used() {
     for direction in [pair.links[1].0, pair.links[1].1] {
         pair.net.link_mut(direction).outages.push(Outage { from: at(3), until: at(9) });
     }
-    let (client, server) = (pair.client, pair.server);
     let there = pair.links[1].0;
-    let greedy = |pair: &mut Pair, until| {
-        while pair.net.now() < until {
-            while pair.send(client, conn, bytes::Bytes::from_static(&[7; 50_000])).is_ok() {}
-            pair.receive(server, accepted);
-            pair.net.run_for(MS * 2);
-        }
+    let mut entered = |until| {
+        greedy(&mut pair, conn, accepted, until);
         pair.net.link_stats(there).entered
     };
-    let alone = greedy(&mut pair, at(2));
-    let before = greedy(&mut pair, at(3)) - alone;
-    let waiting = greedy(&mut pair, at(16));
-    let after = greedy(&mut pair, at(17)) - waiting;
+    let alone = entered(at(2));
+    let before = entered(at(3)) - alone;
+    let waiting = entered(at(16));
+    let after = entered(at(17)) - waiting;
     assert!(after * 10 > before * 9, "{after} packets in a second; before it was out {before}");
 }
 

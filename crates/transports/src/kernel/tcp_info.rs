@@ -72,8 +72,9 @@ impl Sampler for TcpSampler {
     }
 }
 
-/// Most subflows that are looked at. The kernel's path manager opens at most 8 (net/mptcp/pm_netlink.c).
-const MOST_SUBFLOWS: usize = 8;
+/// Most subflows that are looked at: the first, and as many as the kernel's path manager opens beside it at most
+/// (MPTCP_PM_ADDR_MAX, net/mptcp/protocol.h).
+const MOST_SUBFLOWS: usize = 1 + 8;
 
 /// The argument of MPTCP_TCPINFO (linux/mptcp.h): a header, then one `tcp_info` for each subflow, one behind the other
 /// in steps of `element_bytes`. The kernel sets them to its own `tcp_info`'s length where that is shorter than ours.

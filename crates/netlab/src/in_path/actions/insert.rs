@@ -8,7 +8,6 @@ use crate::in_path::action::{Action, Checksums, Extra, Hand, Kind, Store, durati
 use crate::in_path::fields::{Fields, made};
 use crate::in_path::frame::Frame;
 use crate::in_path::hex;
-use crate::in_path::packet::Headers;
 use crate::in_path::place::Within;
 use crate::random::Random;
 
@@ -48,7 +47,7 @@ impl Action for Capture {
         let Some(frame) = &hand.frame else { return false };
         let known = hand.stores.captured.entry(self.name.clone()).or_default();
         if known.len() < self.most {
-            known.push(frame.clone());
+            known.push(frame);
         }
         true
     }
@@ -189,19 +188,19 @@ impl Insert {
             Source::Matched => hand.frame.clone()?,
             Source::Captured { name, pick, same_connection } => {
                 let known = hand.stores.captured.get(name)?;
-                let own = same_connection.then(|| hand.frame.as_ref().and_then(connection));
-                if own == Some(None) {
-                    return None;
-                }
-                let fit: Vec<&Frame> =
-                    known.iter().filter(|frame| own.is_none_or(|own| connection(frame) == own)).collect();
+                let fit = match (same_connection, &hand.frame) {
+                    (true, Some(frame)) => Fit::These(known.of_connection(frame)),
+                    // The clock's call is of no connection.
+                    (true, None) => Fit::These(&[]),
+                    (false, _) => Fit::All(known.len()),
+                };
                 let place = match pick {
                     Pick::First => 0,
                     Pick::Last => fit.len().checked_sub(1)?,
-                    Pick::Random if fit.is_empty() => return None,
+                    Pick::Random if fit.len() == 0 => return None,
                     Pick::Random => self.random.below(fit.len()),
                 };
-                (*fit.get(place)?).clone()
+                known.get(fit.get(place)?)?.clone()
             }
             Source::Made(bytes) => {
                 let towards = self.towards?;
@@ -246,13 +245,26 @@ impl Action for Insert {
     }
 }
 
-/// Protocol and ends of a packet's connection, the lesser end first, so that both ways are alike; none without ports.
-fn connection(frame: &Frame) -> Option<(u8, [(IpAddr, u16); 2])> {
-    let headers = Headers::of(&frame.bytes)?;
-    let (source_port, destination_port) = headers.ports(&frame.bytes)?;
-    let mut ends = [(headers.source, source_port), (headers.destination, destination_port)];
-    ends.sort_unstable();
-    Some((headers.protocol, ends))
+/// Places of the remembered packets that may be taken.
+enum Fit<'a> {
+    All(usize),
+    These(&'a [usize]),
+}
+
+impl Fit<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Fit::All(number) => *number,
+            Fit::These(places) => places.len(),
+        }
+    }
+
+    fn get(&self, number: usize) -> Option<usize> {
+        match self {
+            Fit::All(all) => (number < *all).then_some(number),
+            Fit::These(places) => places.get(number).copied(),
+        }
+    }
 }
 
 /// A packet with nothing in it.
