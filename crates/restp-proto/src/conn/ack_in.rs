@@ -6,7 +6,7 @@ use super::copies::is_stub;
 use super::path::{Stage, Timer};
 use super::sender::Acked;
 use super::{Connection, Cx, LocalFin};
-use crate::cc::{AckSample, Controller, Coupling, PathShare};
+use crate::cc::{AckSample, Coupling, PathShare};
 use crate::log::LogEvent;
 use crate::profile::{AckReport, AckTiming, Congestion, LossCause, Ordering};
 use crate::seq;
@@ -142,7 +142,7 @@ impl Connection {
         let path = &mut self.paths[index];
         path.progress.made(advanced);
         if advanced {
-            path.cut_by_timeout = false;
+            path.rate.on_advance();
         }
         path.wants.tail_probes = 0;
         path.rtt.reset_backoff();
@@ -284,13 +284,10 @@ impl Connection {
         let owned = self.composition.profile().i_own_the_path;
         let path = &mut self.paths[index];
         let flight = path.tx.flight();
-        match cause {
-            LossCause::Corruption if owned => return,
-            // Nobody vouched for the path, so the evidence only softens the reaction.
-            LossCause::Corruption => path.cc.soften(),
-            _ => path.cc.on_congestion(now, flight),
+        if cause == LossCause::Corruption && owned {
+            return;
         }
-        path.cwr = true;
+        path.rate.slow_down(now, flight, cause);
         self.stats.congestion_events += 1;
     }
 
@@ -323,12 +320,12 @@ impl Connection {
             loss_share: path.tx.loss_share(),
             coupling,
         };
-        path.cc.on_ack(&sample);
+        path.rate.on_ack(&sample);
         if cx.observer.is_some() {
             let event = LogEvent::Metrics {
                 path: path.id.0,
                 srtt_s: path.rtt.smoothed().as_secs_f64(),
-                window_packets: path.cc.window(),
+                window_packets: path.rate.window(),
                 in_flight_packets: path.tx.in_flight(),
             };
             cx.log(event);
@@ -339,7 +336,7 @@ impl Connection {
         let open = self.paths.iter().filter(|path| path.stage == Stage::Established);
         Coupling::of(
             open.map(|path| PathShare {
-                window: path.cc.window(),
+                window: path.rate.window(),
                 srtt_s: path.rtt.smoothed().as_secs_f64(),
             }),
         )
@@ -357,8 +354,8 @@ impl Connection {
             self.arm_retransmit(cx.now, index);
         }
         let path = &mut self.paths[index];
-        if path.pacer.may_unforce(cx.now) && path.tx.next_lost().is_none() {
-            path.pacer.unforce();
+        if path.rate.pacer.may_unforce(cx.now) && path.tx.next_lost().is_none() {
+            path.rate.pacer.unforce();
         }
     }
 

@@ -6,7 +6,6 @@ use super::multipath::Multi;
 use super::path::{Path, Stage, Timer};
 use super::shape::{Shape, agreed};
 use super::{Connection, Cx, LocalFin, Phase, Role};
-use crate::cc::AnyController;
 use crate::crypto;
 use crate::event::{CloseReason, EventKind};
 use crate::path::{PathAddr, PathId};
@@ -268,7 +267,7 @@ impl Connection {
             self.multi = None;
         }
         if profile.congestion != self.composition.profile().congestion {
-            path.cc = AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets);
+            path.rate.use_controller_of(profile);
         }
         path.tx.expect_bare_answers(profile.has_bare_answers());
         match profile.reliability.fec() {

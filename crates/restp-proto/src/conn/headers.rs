@@ -52,7 +52,7 @@ impl Connection {
         if sent.fin {
             flags |= Flags::FIN | Flags::ACK;
         }
-        if path.cwr {
+        if path.rate.cwr {
             flags |= Flags::CWR;
         }
         let opportunistic = self.composition.profile().management == Management::Opportunistic;

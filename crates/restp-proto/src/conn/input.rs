@@ -273,7 +273,7 @@ impl Connection {
         self.silence.broken(cx.now, &self.composition.profile().tuning);
         let path = &mut self.paths[index];
         path.cause.on_packet();
-        path.before_silence = None;
+        path.rate.on_packet();
         let flags = packet.header.flags;
         let begins_anew = path.progress.on_end_of_silence(cx.now, path.health.heard_at());
         if begins_anew && path.timers.is_running(Timer::Tail) {

@@ -47,7 +47,6 @@ use std::time::Duration;
 use rand_chacha::ChaCha12Rng;
 
 use crate::arena::Arena;
-use crate::cc::Controller;
 use crate::endpoint::Share;
 use crate::event::{CloseReason, ConnId, EventKind};
 use crate::log::{LogEvent, Observer};
@@ -231,8 +230,8 @@ impl Connection {
             rttvar: path.rtt.variation(),
             min_rtt: path.rtt.measured().map(|_| path.rtt.min()),
             rto: path.rtt.rto(),
-            window_packets: path.cc.window(),
-            slow_start_threshold_packets: path.cc.slow_start_threshold(),
+            window_packets: path.rate.window(),
+            slow_start_threshold_packets: path.rate.slow_start_threshold(),
             pacing_rate_pps: self.pacing_rate_pps(path),
             in_flight_packets: path.tx.in_flight(),
             delivered_bytes: path.tx.delivered_bytes(),

@@ -178,7 +178,7 @@ impl Connection {
         let tracked = self.composition.acknowledges();
         let keeps_payload = self.composition.profile().reliability.retransmits();
         let path = &mut self.paths[index];
-        path.cwr = false;
+        path.rate.cwr = false;
         if tracked {
             let mut sent = sent;
             if !keeps_payload {

@@ -2,7 +2,6 @@
 
 use super::path::{Path, Stage, Timer};
 use super::{Connection, Cx, LocalFin, Phase};
-use crate::cc::Controller;
 use crate::log::LogEvent;
 use crate::path::{Ecn, PathAddr, Transmit};
 use crate::profile::{Congestion, Management};
@@ -160,8 +159,9 @@ impl Connection {
         }
         let horizon = cx.now + cx.horizon;
         let acknowledges = self.composition.acknowledges();
-        let paced =
-            |path: &Path| path.pacer.forced_pps().is_none() || path.pacer.release_at(cx.now) <= horizon;
+        let paced = |path: &Path| {
+            path.rate.pacer.forced_pps().is_none() || path.rate.pacer.release_at(cx.now) <= horizon
+        };
         let ready = |path: &Path| (!acknowledges || path.has_room()) && paced(path);
         let index = match self.pick_path(|path| ready(path)) {
             Some(index) => index,
@@ -229,10 +229,10 @@ impl Connection {
     pub(super) fn pace(&mut self, cx: &Cx<'_>, index: usize) -> Option<Instant> {
         let tuning_paces = self.composition.profile().tuning.pacing;
         let path = &mut self.paths[index];
-        if !tuning_paces && path.pacer.forced_pps().is_none() && self.link_rate_pps.is_none() {
+        if !tuning_paces && path.rate.pacer.forced_pps().is_none() && self.link_rate_pps.is_none() {
             return Some(cx.now);
         }
-        let release_at = path.pacer.release_at(cx.now);
+        let release_at = path.rate.pacer.release_at(cx.now);
         if release_at > cx.now + cx.horizon {
             path.timers.set(Timer::Pace, release_at);
             return None;
@@ -242,15 +242,15 @@ impl Connection {
 
     pub(super) fn spend(&mut self, now: Instant, index: usize) {
         if let Some(rate) = self.pacing_rate_pps(&self.paths[index]) {
-            self.paths[index].pacer.spend(now, rate);
+            self.paths[index].rate.pacer.spend(now, rate);
         }
     }
 
     /// Packets per second at which packets leave on a path; `None` where nothing paces them.
     pub(super) fn pacing_rate_pps(&self, path: &Path) -> Option<f64> {
         let tuning_paces = self.composition.profile().tuning.pacing;
-        let own = if tuning_paces { path.cc.pacing_rate_pps(&path.rtt) } else { None };
-        [own, path.pacer.forced_pps(), self.link_rate_pps].into_iter().flatten().reduce(f64::min)
+        let own = if tuning_paces { path.rate.pacing_rate_pps(&path.rtt) } else { None };
+        [own, path.rate.pacer.forced_pps(), self.link_rate_pps].into_iter().flatten().reduce(f64::min)
     }
 
     /// Sends one packet and as many more of the same length as possible.
@@ -269,8 +269,8 @@ impl Connection {
         let acknowledges = self.composition.acknowledges();
         while segments < max_segments {
             let path = &self.paths[index];
-            let open =
-                (!acknowledges || path.has_room()) && path.pacer.release_at(cx.now) <= cx.now + cx.horizon;
+            let open = (!acknowledges || path.has_room())
+                && path.rate.pacer.release_at(cx.now) <= cx.now + cx.horizon;
             if !open || (path.has_encoded() && !self.encoded_gives_way()) {
                 break;
             }

@@ -3,6 +3,7 @@
 mod handshake;
 mod health;
 mod progress;
+mod rate;
 mod timers;
 
 pub(crate) use timers::Timer;
@@ -13,17 +14,16 @@ use std::time::Duration;
 use handshake::Handshake;
 use health::Health;
 use progress::Progress;
+use rate::RateControl;
 use timers::Timers;
 
 use super::cause::CauseEstimator;
 use super::fec::{Decoder, Encoder};
 use super::multipath::Join;
-use super::pacer::Pacer;
 use super::proof::Moving;
 use super::receiver::ReceiveWindow;
 use super::sender::SendWindow;
 use super::sizes::{Partial, Sizes};
-use crate::cc::{AnyController, Controller};
 use crate::path::{PathAddr, PathId};
 use crate::profile::{Composition, LossCause, Paths, Tuning};
 use crate::rtt::RttEstimator;
@@ -87,13 +87,8 @@ pub(crate) struct Path {
     pub tx: SendWindow,
     pub rx: ReceiveWindow,
     pub rtt: RttEstimator,
-    pub cc: AnyController,
-    pub pacer: Pacer,
+    pub rate: RateControl,
     pub cause: CauseEstimator,
-    /// Congestion control as it was before the peer fell silent: what an outage that is noticed late goes back to.
-    pub before_silence: Option<Box<AnyController>>,
-    /// A timeout has cut the window, and the cumulative number has not moved since.
-    pub cut_by_timeout: bool,
     pub ack: AckState,
     pub encoder: Option<Box<Encoder>>,
     pub decoder: Option<Box<Decoder>>,
@@ -102,8 +97,6 @@ pub(crate) struct Path {
     pub progress: Progress,
     pub health: Health,
     pub backup: bool,
-    /// Tell the peer once that our window was reduced.
-    pub cwr: bool,
     /// Bytes that may still be sent before the peer's address is proven (answer D10).
     pub allowance_bytes: Option<usize>,
     /// What the two ends owe each other since one of them moved.
@@ -157,11 +150,8 @@ impl Path {
             // On several paths one path may carry everything that the shared window allows, and repeats besides.
             rx: ReceiveWindow::new(1, if several { 65_535 } else { t.receive_window_packets }),
             rtt: RttEstimator::new(t.initial_rto, t.min_rto, t.max_rto),
-            cc: AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets),
-            pacer: Pacer::new(),
+            rate: RateControl::new(profile),
             cause: CauseEstimator::new(),
-            before_silence: None,
-            cut_by_timeout: false,
             ack: AckState { repeats: t.duplicate_ack_limit, ..AckState::default() },
             encoder: profile.reliability.fec().map(|kind| Box::new(Encoder::new(kind, t.fec_group, several))),
             decoder: profile.reliability.fec().map(|_| Box::default()),
@@ -170,7 +160,6 @@ impl Path {
             progress: Progress::new(),
             health: Health::new(now),
             backup: false,
-            cwr: false,
             allowance_bytes: None,
             moving: None,
             sizes: Sizes::new(t),
@@ -189,7 +178,7 @@ impl Path {
             None => self.guess_rtt(self.handshake.since_first(now)),
         }
         let packets = f64::from(tuning.initial_rate_pps) * self.rtt.smoothed().as_secs_f64();
-        self.cc.widen((packets as u32).min(WIDEST_START));
+        self.rate.widen((packets as u32).min(WIDEST_START));
     }
 
     /// What was learnt of the way that the path went is of no use on another one.
@@ -198,10 +187,7 @@ impl Path {
         let profile = composition.profile();
         let t = &profile.tuning;
         self.rtt = RttEstimator::new(t.initial_rto, t.min_rto, t.max_rto);
-        self.cc = AnyController::new(profile.congestion, t.initial_window_packets, t.open_window_packets);
-        self.pacer = Pacer::new();
-        self.before_silence = None;
-        self.cut_by_timeout = false;
+        self.rate.learn_anew(profile);
         self.tx.learn_anew();
     }
 
@@ -213,8 +199,7 @@ impl Path {
 
     /// Holds the rate at a window a round trip while that round trip lasts (answer I5).
     pub fn pace_for_a_round_trip(&mut self, now: Instant) {
-        let srtt = self.rtt.smoothed();
-        self.pacer.force(f64::from(self.cc.window()) / srtt.as_secs_f64().max(1e-6), now + srtt);
+        self.rate.pace_for_a_round_trip(now, self.rtt.smoothed());
     }
 
     /// Packets may be numbered on it.
@@ -250,7 +235,7 @@ impl Path {
 
     /// The congestion window has room.
     pub fn has_room(&self) -> bool {
-        self.tx.in_flight() < self.cc.window()
+        self.tx.in_flight() < self.rate.window()
     }
 
     /// What losses on this path mean at present.

@@ -2,7 +2,6 @@
 
 use super::path::{Stage, Timer};
 use super::{Connection, Cx, LocalFin, Phase};
-use crate::cc::Controller;
 use crate::event::CloseReason;
 use crate::log::LogEvent;
 use crate::path::Transmit;
@@ -192,7 +191,7 @@ impl Connection {
             LossCause::Dynamic => {
                 if silent {
                     path.cause.on_silent_timeout();
-                    path.before_silence.get_or_insert_with(|| Box::new(path.cc.clone()));
+                    path.rate.on_silence();
                 }
                 path.cause.verdict() == LossCause::Outage
             }
@@ -202,11 +201,7 @@ impl Connection {
         if self.paths.has_another(index) && (gone || retries >= SWITCH_TIMEOUTS) {
             self.path_failed(cx, index);
         } else if gone && retransmits && !suspect && !self.closing.is_complete() {
-            let path = &mut self.paths[index];
-            if let Some(before) = path.before_silence.take() {
-                path.cc = *before;
-                path.cut_by_timeout = false;
-            }
+            self.paths[index].rate.forget_silence();
             self.enter_outage(cx, index);
             self.note_cause();
             return;
@@ -227,9 +222,7 @@ impl Connection {
         path.progress.forget_duplicates();
         path.rtt.back_off();
         if path.cause(configured) != LossCause::Corruption {
-            path.cc.on_timeout(cx.now, flight, path.cut_by_timeout);
-            path.cut_by_timeout = true;
-            path.cwr = true;
+            path.rate.on_timeout(cx.now, flight);
             self.stats.congestion_events += 1;
         }
         self.stats.lost += u64::from(lost);

@@ -1,0 +1,120 @@
+//! How fast one path may be sent over: its congestion window, its pacing, and what timeouts and silence have told of it.
+
+use std::time::Duration;
+
+use crate::cc::{AckSample, AnyController, Controller};
+use crate::conn::pacer::Pacer;
+use crate::profile::{LossCause, Profile};
+use crate::rtt::RttEstimator;
+use crate::time::Instant;
+
+/// Congestion control and pacing of one path.
+#[derive(Debug)]
+pub(crate) struct RateControl {
+    controller: AnyController,
+    pub pacer: Pacer,
+    /// The controller as it was before the peer fell silent: what an outage that is noticed late goes back to.
+    before_silence: Option<Box<AnyController>>,
+    /// A timeout has cut the window, and the cumulative number has not moved since.
+    cut_by_timeout: bool,
+    /// Tell the peer once that our window was reduced.
+    pub cwr: bool,
+}
+
+impl RateControl {
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            controller: controller(profile),
+            pacer: Pacer::new(),
+            before_silence: None,
+            cut_by_timeout: false,
+            cwr: false,
+        }
+    }
+
+    /// Packets that may be in flight.
+    pub fn window(&self) -> u32 {
+        self.controller.window()
+    }
+
+    pub fn slow_start_threshold(&self) -> Option<u32> {
+        self.controller.slow_start_threshold()
+    }
+
+    /// What the controller wants packets to be released at, in packets per second.
+    pub fn pacing_rate_pps(&self, rtt: &RttEstimator) -> Option<f64> {
+        self.controller.pacing_rate_pps(rtt)
+    }
+
+    /// Before anything was sent: both ends have agreed on another controller.
+    pub fn use_controller_of(&mut self, profile: &Profile) {
+        self.controller = controller(profile);
+    }
+
+    /// Before anything was sent: the first window is to be at least `window`.
+    pub fn widen(&mut self, window: u32) {
+        self.controller.widen(window);
+    }
+
+    /// What was learnt of the way that the path went is of no use on another one.
+    // R-ENCAP-5
+    pub fn learn_anew(&mut self, profile: &Profile) {
+        *self = Self { cwr: self.cwr, ..Self::new(profile) };
+    }
+
+    pub fn on_ack(&mut self, sample: &AckSample<'_>) {
+        self.controller.on_ack(sample);
+    }
+
+    /// The cumulative number moved.
+    pub fn on_advance(&mut self) {
+        self.cut_by_timeout = false;
+    }
+
+    /// Packets were lost, or marked, for this cause.
+    // R-LOSS-1, R-LOSS-2
+    pub fn slow_down(&mut self, now: Instant, flight: u32, cause: LossCause) {
+        match cause {
+            // Nobody vouched for the path, so the evidence only softens the reaction.
+            LossCause::Corruption => self.controller.soften(),
+            _ => self.controller.on_congestion(now, flight),
+        }
+        self.cwr = true;
+    }
+
+    /// The retransmission timer expired with `flight` packets on their way.
+    // R-CC-2
+    pub fn on_timeout(&mut self, now: Instant, flight: u32) {
+        self.controller.on_timeout(now, flight, self.cut_by_timeout);
+        self.cut_by_timeout = true;
+        self.cwr = true;
+    }
+
+    /// The peer falls silent, or has been so for longer.
+    pub fn on_silence(&mut self) {
+        self.before_silence.get_or_insert_with(|| Box::new(self.controller.clone()));
+    }
+
+    /// The peer is heard.
+    pub fn on_packet(&mut self) {
+        self.before_silence = None;
+    }
+
+    /// The silence was an outage: what it was taken for at first says nothing of the path.
+    pub fn forget_silence(&mut self) {
+        if let Some(before) = self.before_silence.take() {
+            self.controller = *before;
+            self.cut_by_timeout = false;
+        }
+    }
+
+    /// Holds the rate at a window a round trip of `rtt` while that round trip lasts (answer I5).
+    pub fn pace_for_a_round_trip(&mut self, now: Instant, rtt: Duration) {
+        self.pacer.force(f64::from(self.window()) / rtt.as_secs_f64().max(1e-6), now + rtt);
+    }
+}
+
+fn controller(profile: &Profile) -> AnyController {
+    let tuning = &profile.tuning;
+    AnyController::new(profile.congestion, tuning.initial_window_packets, tuning.open_window_packets)
+}
