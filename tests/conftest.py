@@ -1,5 +1,8 @@
-"""What all tests share: no property test is timed by the wall clock, which a busy machine would make fail, and each
-takes the same examples every time; `pytest --hypothesis-profile exploring` takes others."""
+"""What all tests share.
+
+No property test is timed by the wall clock, which a busy machine would make fail, and each takes the same
+examples every time; `pytest --hypothesis-profile exploring` takes others.
+"""
 
 from hypothesis import settings
 
