@@ -209,7 +209,8 @@ def test_the_page_has_what_the_choice_of_paths_brings_to_each_protocol() -> None
 
 
 def test_notes_have_the_numbers_that_decide() -> None:
-    assert f"MPTCP has {DECIDED['half-at-60']['value']:.2f} of it" in NOTES["half-at-60"]
+    for claim in ("half-at-60", "half-at-60-100m"):
+        assert f"MPTCP has {DECIDED[claim]['value']:.2f} of it" in NOTES[claim]
     of = [
         rates("paths", protocol, "disjoint")[1] / rates("paths", protocol, "disjoint")[0]
         for protocol in ("restp-multipath", "mptcp-cubic")

@@ -218,10 +218,9 @@ fn spreading_survives_the_failure_of_one_path() {
 // R-CC-2
 #[test]
 fn a_timeout_halves_the_threshold_once_and_each_further_one_after_progress_again() {
+    let at = |s| Instant::ZERO + Duration::from_secs(s);
     let mut link = LinkConfig::new(10_000_000, MS * 20);
-    link.outages = [(3, 9), (12, 18)]
-        .map(|(from, until)| Outage { from: Instant::ZERO + secs(from), until: Instant::ZERO + secs(until) })
-        .into();
+    link.outages = [(3, 9), (12, 18)].map(|(from, until)| Outage { from: at(from), until: at(until) }).into();
     let profile = Profile { congestion: Congestion::NewReno, ..Profile::file_arq() };
     let mut pair = Pair::new(5, &profile, &link);
     let (conn, accepted) = join(&mut pair, 1);
@@ -230,18 +229,14 @@ fn a_timeout_halves_the_threshold_once_and_each_further_one_after_progress_again
         (stats.window_packets, stats.slow_start_threshold_packets)
     };
     for out_from in [3, 12] {
-        greedy(&mut pair, conn, accepted, Instant::ZERO + secs(out_from));
+        greedy(&mut pair, conn, accepted, at(out_from));
         let (window, _) = told(&pair);
         assert!(window > 20, "{window}");
-        greedy(&mut pair, conn, accepted, Instant::ZERO + secs(out_from + 5));
+        greedy(&mut pair, conn, accepted, at(out_from + 5));
         let (left, threshold) = told(&pair);
         assert_eq!(left, 1, "several timeouts have passed");
         assert!(threshold.is_some_and(|it| it.abs_diff(window / 2) <= 2), "{threshold:?} of {window}");
     }
-}
-
-fn secs(value: u64) -> Duration {
-    Duration::from_secs(value)
 }
 
 /// The client sends as much as goes until then.

@@ -188,19 +188,18 @@ impl Insert {
             Source::Matched => hand.frame.clone()?,
             Source::Captured { name, pick, same_connection } => {
                 let known = hand.stores.captured.get(name)?;
-                let fit = match (same_connection, &hand.frame) {
-                    (true, Some(frame)) => Fit::These(known.of_connection(frame)),
-                    // The clock's call is of no connection.
-                    (true, None) => Fit::These(&[]),
-                    (false, _) => Fit::All(known.len()),
-                };
-                let place = match pick {
+                // The clock's call is of no connection.
+                let own = same_connection
+                    .then(|| hand.frame.as_ref().map_or(&[][..], |frame| known.of_connection(frame)));
+                let number = own.map_or(known.len(), <[usize]>::len);
+                let chosen = match pick {
                     Pick::First => 0,
-                    Pick::Last => fit.len().checked_sub(1)?,
-                    Pick::Random if fit.len() == 0 => return None,
-                    Pick::Random => self.random.below(fit.len()),
+                    Pick::Last => number.checked_sub(1)?,
+                    Pick::Random if number == 0 => return None,
+                    Pick::Random => self.random.below(number),
                 };
-                known.get(fit.get(place)?)?.clone()
+                let place = own.map_or(Some(chosen), |own| own.get(chosen).copied())?;
+                known.get(place)?.clone()
             }
             Source::Made(bytes) => {
                 let towards = self.towards?;
@@ -241,28 +240,6 @@ impl Action for Insert {
         match &self.source {
             Source::Captured { name, .. } => Some(Store::TakesCaptured(name)),
             Source::Matched | Source::Made(_) => None,
-        }
-    }
-}
-
-/// Places of the remembered packets that may be taken.
-enum Fit<'a> {
-    All(usize),
-    These(&'a [usize]),
-}
-
-impl Fit<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Fit::All(number) => *number,
-            Fit::These(places) => places.len(),
-        }
-    }
-
-    fn get(&self, number: usize) -> Option<usize> {
-        match self {
-            Fit::All(all) => (number < *all).then_some(number),
-            Fit::These(places) => places.get(number).copied(),
         }
     }
 }
