@@ -15,6 +15,8 @@ pub struct Cubic {
     growth: Growth,
     epoch: Option<Epoch>,
     w_max: f64,
+    /// Window before the latest reduction.
+    prior: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +50,7 @@ impl Cubic {
     /// Starts in slow start with `initial_window` packets.
     #[must_use]
     pub fn new(initial_window: u32) -> Self {
-        Self { growth: Growth::new(initial_window), epoch: None, w_max: 0.0 }
+        Self { growth: Growth::new(initial_window), epoch: None, w_max: 0.0, prior: 0.0 }
     }
 
     fn begin_epoch(&self, now: Instant) -> Epoch {
@@ -63,6 +65,7 @@ impl Cubic {
 
     fn reduce(&mut self) -> u32 {
         let window = f64::from(self.growth.window);
+        self.prior = window;
         // Fast convergence (RFC 9438 section 4.7).
         self.w_max = if window < self.w_max { window * (1.0 + BETA) / 2.0 } else { window };
         self.epoch = None;
@@ -94,7 +97,7 @@ impl Controller for Cubic {
         let offset = t_s - epoch.k_s;
         let target = (C * offset * offset * offset + epoch.origin).clamp(epoch.window, 1.5 * epoch.window);
         let delivered = f64::from(rest);
-        let alpha = if epoch.reno < self.w_max { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
+        let alpha = if epoch.reno < self.prior { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
         epoch.reno += alpha * delivered / epoch.window;
         // Where a hole is filled, what it hid is told of at once; more than a window would lead beyond the target.
         epoch.window += (target - epoch.window) * (delivered / epoch.window).min(1.0);
@@ -110,6 +113,7 @@ impl Controller for Cubic {
 
     fn soften(&mut self) {
         self.epoch = None;
+        self.prior = f64::from(self.growth.window);
         self.growth.soften();
     }
 
@@ -119,6 +123,7 @@ impl Controller for Cubic {
 
     fn on_timeout(&mut self, _now: Instant, _flight: u32, again: bool) {
         if again {
+            self.epoch = None;
             self.growth.restart_again();
         } else {
             let ssthresh = self.reduce();
@@ -218,5 +223,40 @@ mod tests {
         cubic.on_ack(&test_ack(&rtt, Instant::ZERO, 1, 70));
         let epoch = cubic.epoch.expect("congestion avoidance");
         assert_eq!((epoch.k_s, epoch.origin), (0.0, 70.0));
+    }
+
+    #[test]
+    // R-CC-4
+    fn after_a_timeout_the_share_of_newreno_grows_slowly_up_to_the_window_of_before() {
+        let rtt = test_rtt(Duration::from_millis(1));
+        let mut cubic = Cubic::new(100);
+        cubic.on_timeout(Instant::ZERO, 100, false);
+        let mut rounds = Vec::new();
+        // The cubic function stands still, as no time passes but the round trip that it looks ahead.
+        for window in [70, 99, 101, 110] {
+            while cubic.window() < window {
+                cubic.on_ack(&test_ack(&rtt, Instant::ZERO, 1, cubic.window()));
+            }
+            let before = cubic.epoch.map_or(f64::from(window), |epoch| epoch.reno);
+            for _ in 0..window {
+                cubic.on_ack(&test_ack(&rtt, Instant::ZERO, 1, cubic.window()));
+            }
+            rounds.push(cubic.epoch.expect("congestion avoidance").reno - before);
+        }
+        let slow = |it: f64| (it - 0.53).abs() < 0.02;
+        let fast = |it: f64| (it - 1.0).abs() < 0.02;
+        assert!(slow(rounds[0]) && slow(rounds[1]) && fast(rounds[2]) && fast(rounds[3]), "{rounds:?}");
+    }
+
+    #[test]
+    // R-CC-4
+    fn a_further_timeout_begins_growth_anew() {
+        let rtt = test_rtt(Duration::from_millis(100));
+        let mut cubic = Cubic::new(10);
+        cubic.on_timeout(Instant::ZERO, 2, false);
+        cubic.on_ack(&test_ack(&rtt, Instant::ZERO, 20, 20));
+        assert!(cubic.epoch.is_some());
+        cubic.on_timeout(Instant::ZERO, 2, true);
+        assert!(cubic.epoch.is_none());
     }
 }

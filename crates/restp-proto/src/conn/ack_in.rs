@@ -284,7 +284,8 @@ impl Connection {
         let owned = self.composition.profile().i_own_the_path;
         let path = &mut self.paths[index];
         let flight = path.tx.flight();
-        if cause == LossCause::Corruption && owned {
+        let is_bit_errors = cause == LossCause::Corruption && owned;
+        if is_bit_errors || path.rate.repairs_after_timeout(path.tx.first()) {
             return;
         }
         path.rate.slow_down(now, flight, cause);
@@ -354,8 +355,8 @@ impl Connection {
             self.arm_retransmit(cx.now, index);
         }
         let path = &mut self.paths[index];
-        if path.rate.pacer.may_unforce(cx.now) && path.tx.next_lost().is_none() {
-            path.rate.pacer.unforce();
+        if path.tx.next_lost().is_none() {
+            path.rate.pacer.on_nothing_to_repeat(cx.now);
         }
     }
 

@@ -159,9 +159,7 @@ impl Connection {
         }
         let horizon = cx.now + cx.horizon;
         let acknowledges = self.composition.acknowledges();
-        let paced = |path: &Path| {
-            path.rate.pacer.forced_pps().is_none() || path.rate.pacer.release_at(cx.now) <= horizon
-        };
+        let paced = |path: &Path| !path.rate.pacer.is_held() || path.rate.pacer.release_at(cx.now) <= horizon;
         let ready = |path: &Path| (!acknowledges || path.has_room()) && paced(path);
         let index = match self.pick_path(|path| ready(path)) {
             Some(index) => index,
@@ -229,7 +227,7 @@ impl Connection {
     pub(super) fn pace(&mut self, cx: &Cx<'_>, index: usize) -> Option<Instant> {
         let tuning_paces = self.composition.profile().tuning.pacing;
         let path = &mut self.paths[index];
-        if !tuning_paces && path.rate.pacer.forced_pps().is_none() && self.link_rate_pps.is_none() {
+        if !tuning_paces && !path.rate.pacer.is_held() && self.link_rate_pps.is_none() {
             return Some(cx.now);
         }
         let release_at = path.rate.pacer.release_at(cx.now);
@@ -250,7 +248,7 @@ impl Connection {
     pub(super) fn pacing_rate_pps(&self, path: &Path) -> Option<f64> {
         let tuning_paces = self.composition.profile().tuning.pacing;
         let own = if tuning_paces { path.rate.pacing_rate_pps(&path.rtt) } else { None };
-        [own, path.rate.pacer.forced_pps(), self.link_rate_pps].into_iter().flatten().reduce(f64::min)
+        [own, path.rate.held_pps(&path.rtt), self.link_rate_pps].into_iter().flatten().reduce(f64::min)
     }
 
     /// Sends one packet and as many more of the same length as possible.

@@ -17,39 +17,27 @@ const LONGEST_BURST_PACKETS: u32 = 64;
 // R-CC-8
 pub(crate) struct Pacer {
     next: Instant,
-    forced: Option<Forced>,
-}
-
-/// A rate that holds for a round trip, and on until no repetition waits (answer I5).
-#[derive(Clone, Copy, Debug)]
-struct Forced {
-    rate_pps: f64,
-    /// When that round trip is over.
-    until: Instant,
+    /// The rate is held at a window a round trip until then at least, and on until no repetition waits (answer I5).
+    held_until: Option<Instant>,
 }
 
 impl Pacer {
     pub fn new() -> Self {
-        Self { next: Instant::ZERO, forced: None }
+        Self { next: Instant::ZERO, held_until: None }
     }
 
-    /// Holds `rate_pps` until `until` at least.
-    pub fn force(&mut self, rate_pps: f64, until: Instant) {
-        self.forced = Some(Forced { rate_pps, until });
+    /// Holds the rate until `until` at least.
+    pub fn hold(&mut self, until: Instant) {
+        self.held_until = Some(until);
     }
 
-    /// The rate that is held, in packets per second.
-    pub fn forced_pps(&self) -> Option<f64> {
-        self.forced.map(|forced| forced.rate_pps)
+    pub fn is_held(&self) -> bool {
+        self.held_until.is_some()
     }
 
-    /// No rate has to be held any longer.
-    pub fn may_unforce(&self, now: Instant) -> bool {
-        self.forced.is_none_or(|forced| now >= forced.until)
-    }
-
-    pub fn unforce(&mut self) {
-        self.forced = None;
+    /// No repetition waits: the rate is free, unless it has to be held for longer.
+    pub fn on_nothing_to_repeat(&mut self, now: Instant) {
+        self.held_until = self.held_until.filter(|until| now < *until);
     }
 
     /// The moment at which a packet may leave, never before `now`.

@@ -197,9 +197,9 @@ impl Path {
         self.rtt.assume(time.min(LONGEST_GUESS));
     }
 
-    /// Holds the rate at a window a round trip while that round trip lasts (answer I5).
+    /// Holds the rate at a window a round trip while that round trip lasts, and on while a repetition waits (answer I5).
     pub fn pace_for_a_round_trip(&mut self, now: Instant) {
-        self.rate.pace_for_a_round_trip(now, self.rtt.smoothed());
+        self.rate.pacer.hold(now + self.rtt.smoothed());
     }
 
     /// Packets may be numbered on it.

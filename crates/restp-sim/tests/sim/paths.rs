@@ -273,6 +273,42 @@ fn a_path_that_was_out_for_long_has_its_rate_again_soon_after_it_is_used() {
     assert!(after * 10 > before * 9, "{after} packets in a second; before it was out {before}");
 }
 
+/// What is lost while every path is out tells no more than the first timeout did, and a pace that one packet's window set
+/// ends with that window.
+// R-CC-2, R-MP-8
+#[test]
+fn where_every_path_was_out_the_one_that_is_left_has_its_rate_within_a_second_and_the_others_when_they_are_used()
+ {
+    for rate_bps in [5_000_000, 40_000_000] {
+        let links = [13, 16, 21].map(|ms| LinkConfig::new(rate_bps, MS * ms));
+        let (mut pair, conn, accepted) = joined(&profile(Paths::Spreading(Scheduler::RoundRobin)), &links);
+        let start = pair.net.now();
+        let at = |s| start + Duration::from_secs(s);
+        for (there, back) in pair.links.clone() {
+            for direction in [there, back] {
+                pair.net.link_mut(direction).outages.push(Outage { from: at(4), until: at(16) });
+            }
+        }
+        let there: Vec<_> = pair.links.iter().map(|(there, _)| *there).collect();
+        let mut entered = |from, until| -> Vec<u64> {
+            let mut counts = |until| {
+                greedy(&mut pair, conn, accepted, until);
+                there.iter().map(|link| pair.net.link_stats(*link).entered).collect::<Vec<_>>()
+            };
+            let before = counts(from);
+            counts(until).iter().zip(before).map(|(after, before)| after - before).collect()
+        };
+        let carried = entered(at(3), at(4)).into_iter().max().unwrap();
+        let first = entered(at(17), at(18)).into_iter().max().unwrap();
+        assert!(first * 10 > carried * 8, "{first} packets in a second; before they were out {carried}");
+        let later = entered(at(23), at(24));
+        assert!(
+            later.iter().all(|it| it * 10 > carried * 8),
+            "{later:?} packets; before they were out {carried}"
+        );
+    }
+}
+
 // H6, H9, H10
 #[test]
 fn a_backup_brings_a_connection_to_its_end_when_the_first_path_is_gone_for_good() {

@@ -1,7 +1,5 @@
 //! How fast one path may be sent over: its congestion window, its pacing, and what timeouts and silence have told of it.
 
-use std::time::Duration;
-
 use crate::cc::{AckSample, AnyController, Controller};
 use crate::conn::pacer::Pacer;
 use crate::profile::{LossCause, Profile};
@@ -17,6 +15,8 @@ pub(crate) struct RateControl {
     before_silence: Option<Box<AnyController>>,
     /// A timeout has cut the window, and the cumulative number has not moved since.
     cut_by_timeout: bool,
+    /// One past the newest packet that had a number when the timer expired last.
+    recovery_point: u64,
     /// Tell the peer once that our window was reduced.
     pub cwr: bool,
 }
@@ -28,6 +28,7 @@ impl RateControl {
             pacer: Pacer::new(),
             before_silence: None,
             cut_by_timeout: false,
+            recovery_point: 0,
             cwr: false,
         }
     }
@@ -71,6 +72,13 @@ impl RateControl {
         self.cut_by_timeout = false;
     }
 
+    /// What had a number when the timer expired is not all acknowledged, as `first` is not: it has told already what a
+    /// loss or a mark could tell (RFC 6675, section 5.1).
+    // R-CC-2
+    pub fn repairs_after_timeout(&self, first: u64) -> bool {
+        first < self.recovery_point
+    }
+
     /// Packets were lost, or marked, for this cause.
     // R-LOSS-1, R-LOSS-2
     pub fn slow_down(&mut self, now: Instant, flight: u32, cause: LossCause) {
@@ -82,11 +90,12 @@ impl RateControl {
         self.cwr = true;
     }
 
-    /// The retransmission timer expired with `flight` packets on their way.
+    /// The retransmission timer expired with `flight` packets on their way, and `next` the number of the next new one.
     // R-CC-2
-    pub fn on_timeout(&mut self, now: Instant, flight: u32) {
+    pub fn on_timeout(&mut self, now: Instant, flight: u32, next: u64) {
         self.controller.on_timeout(now, flight, self.cut_by_timeout);
         self.cut_by_timeout = true;
+        self.recovery_point = next;
         self.cwr = true;
     }
 
@@ -105,12 +114,15 @@ impl RateControl {
         if let Some(before) = self.before_silence.take() {
             self.controller = *before;
             self.cut_by_timeout = false;
+            self.recovery_point = 0;
         }
     }
 
-    /// Holds the rate at a window a round trip of `rtt` while that round trip lasts (answer I5).
-    pub fn pace_for_a_round_trip(&mut self, now: Instant, rtt: Duration) {
-        self.pacer.force(f64::from(self.window()) / rtt.as_secs_f64().max(1e-6), now + rtt);
+    /// Packets per second at which packets are held to a window a round trip: of the window as it is, for one that a
+    /// timeout left is small, and slow start widens it while there is still much to repeat.
+    // R-MP-8, R-LOSS-5
+    pub fn held_pps(&self, rtt: &RttEstimator) -> Option<f64> {
+        self.pacer.is_held().then(|| f64::from(self.window()) / rtt.smoothed().as_secs_f64().max(1e-6))
     }
 }
 
