@@ -72,8 +72,8 @@ impl RateControl {
         self.cut_by_timeout = false;
     }
 
-    /// What had a number when the timer expired is not all acknowledged, as `first` is not: it has told already what a
-    /// loss or a mark could tell (RFC 6675, section 5.1).
+    /// Not all that had a number when the timer expired is acknowledged, of which `first` is the oldest: until it is, no
+    /// loss and no mark reduces the window again (RFC 6675, section 5.1).
     // R-CC-2
     pub fn repairs_after_timeout(&self, first: u64) -> bool {
         first < self.recovery_point
@@ -118,8 +118,8 @@ impl RateControl {
         }
     }
 
-    /// Packets per second at which packets are held to a window a round trip: of the window as it is, for one that a
-    /// timeout left is small, and slow start widens it while there is still much to repeat.
+    /// Packets per second while the pace is held: a window a round trip, as both are now. A timeout may have left a window
+    /// of one packet, which slow start widens while much is still to be repeated.
     // R-MP-8, R-LOSS-5
     pub fn held_pps(&self, rtt: &RttEstimator) -> Option<f64> {
         self.pacer.is_held().then(|| f64::from(self.window()) / rtt.smoothed().as_secs_f64().max(1e-6))
@@ -129,4 +129,60 @@ impl RateControl {
 fn controller(profile: &Profile) -> AnyController {
     let tuning = &profile.tuning;
     AnyController::new(profile.congestion, tuning.initial_window_packets, tuning.open_window_packets)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn rate() -> RateControl {
+        RateControl::new(&Profile::file_arq())
+    }
+
+    #[test]
+    // R-CC-2
+    fn what_a_timeout_told_holds_until_all_that_had_a_number_is_acknowledged() {
+        let mut rate = rate();
+        assert!(!rate.repairs_after_timeout(1));
+        rate.on_timeout(Instant::ZERO, 4, 5);
+        rate.on_advance();
+        assert_eq!([1, 4, 5].map(|first| rate.repairs_after_timeout(first)), [true, true, false]);
+        // Another one, before which new packets were numbered.
+        rate.on_timeout(Instant::ZERO, 1, 7);
+        rate.on_timeout(Instant::ZERO, 1, 9);
+        assert_eq!([5, 8, 9].map(|first| rate.repairs_after_timeout(first)), [true, true, false]);
+    }
+
+    #[test]
+    // R-ENCAP-5, R-LOSS-3
+    fn a_timeout_in_an_outage_or_of_the_way_before_tells_nothing() {
+        let mut rate = rate();
+        let window = rate.window();
+        rate.on_silence();
+        rate.on_timeout(Instant::ZERO, 4, 5);
+        rate.forget_silence();
+        assert_eq!((rate.window(), rate.repairs_after_timeout(1)), (window, false));
+        rate.on_timeout(Instant::ZERO, 4, 5);
+        rate.learn_anew(&Profile::file_arq());
+        assert_eq!((rate.window(), rate.repairs_after_timeout(1)), (window, false));
+    }
+
+    #[test]
+    // R-MP-8, R-LOSS-5
+    fn a_held_pace_follows_the_window_and_ends_after_a_round_trip_when_nothing_is_to_be_repeated() {
+        let ms = Duration::from_millis;
+        let mut rtt = RttEstimator::new(ms(1000), ms(200), ms(60_000));
+        rtt.sample(ms(100));
+        let mut rate = rate();
+        assert_eq!(rate.held_pps(&rtt), None);
+        rate.pacer.hold(Instant::ZERO + ms(100));
+        assert_eq!(rate.held_pps(&rtt), Some(f64::from(rate.window()) / 0.1));
+        rate.on_timeout(Instant::ZERO, 10, 11);
+        rate.pacer.on_nothing_to_repeat(Instant::ZERO + ms(99));
+        assert_eq!(rate.held_pps(&rtt), Some(10.0));
+        rate.pacer.on_nothing_to_repeat(Instant::ZERO + ms(100));
+        assert_eq!(rate.held_pps(&rtt), None);
+    }
 }
