@@ -141,8 +141,8 @@ impl Connection {
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, advanced: bool) {
         let path = &mut self.paths[index];
         path.progress.made(advanced);
-        if advanced {
-            path.rate.on_advance();
+        if path.rate.on_progress(advanced) {
+            path.tx.settle_timeout();
         }
         path.wants.tail_probes = 0;
         path.rtt.reset_backoff();
@@ -285,8 +285,7 @@ impl Connection {
         let owned = self.composition.profile().i_own_the_path;
         let path = &mut self.paths[index];
         let flight = path.tx.flight();
-        let is_bit_errors = cause == LossCause::Corruption && owned;
-        if is_bit_errors || path.rate.repairs_after_timeout(path.tx.first()) {
+        if cause == LossCause::Corruption && owned {
             return;
         }
         path.rate.slow_down(now, flight, cause);

@@ -222,7 +222,7 @@ impl Connection {
         path.progress.forget_duplicates();
         path.rtt.back_off();
         if path.cause(configured) != LossCause::Corruption {
-            path.rate.on_timeout(cx.now, flight, path.tx.next());
+            path.rate.on_timeout(cx.now, flight);
             self.stats.congestion_events += 1;
         }
         self.stats.lost += u64::from(lost);

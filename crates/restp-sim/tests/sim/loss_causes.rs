@@ -207,27 +207,6 @@ fn marks_slow_the_sender_down_without_loss() {
     assert!(received as f64 > 0.8 * 10e6 * 10.0 / 8.0, "{received}");
 }
 
-// R-CC-2
-#[test]
-fn marks_do_not_slow_the_sender_down_while_it_repairs_what_a_timeout_found_lost() {
-    let link = LinkConfig {
-        mark_above_packets: Some(0),
-        outages: vec![Outage { from: at(1), until: at(3) }],
-        ..LinkConfig::new(10_000_000, MS * 20)
-    };
-    let back = LinkConfig::new(10_000_000, MS * 20);
-    let mut pair = Pair::with_paths(2, &Profile::file_arq(), &[(link, back)]);
-    let conn = pair.connect();
-    let client = pair.client;
-    pair.net.run_until(at(1));
-    // The first window, which slow start repairs in several round trips.
-    pair.send(client, conn, vec![7; 10_000]).unwrap();
-    pair.net.run_until(at(10));
-    let stats = pair.net.host(client).endpoint.conn_stats(conn).unwrap();
-    assert!(stats.timeouts > 0 && stats.ecn_echoes > 4, "{stats:?}");
-    assert_eq!(stats.congestion_events, stats.timeouts, "{stats:?}");
-}
-
 // R-ARQ-5
 #[test]
 fn a_loss_of_a_full_queue_is_repaired_without_a_timeout() {

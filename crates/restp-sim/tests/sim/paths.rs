@@ -309,6 +309,28 @@ fn where_every_path_was_out_the_one_that_is_left_has_its_rate_within_a_second_an
     }
 }
 
+/// What is lost of what leaves after the first answer is the path of now, of which the timeout told nothing.
+// R-CC-2
+#[test]
+fn a_path_that_is_slower_after_an_outage_is_not_overrun() {
+    let at = |s| Instant::ZERO + Duration::from_secs(s);
+    let outages = vec![Outage { from: at(5), until: at(10) }];
+    let link = LinkConfig { outages, queue_packets: 400, ..LinkConfig::new(20_000_000, MS * 20) };
+    let profile = Profile { congestion: Congestion::NewReno, ..Profile::file_arq() };
+    let mut pair = Pair::new(1, &profile, &link);
+    let (conn, accepted) = join(&mut pair, 1);
+    greedy(&mut pair, conn, accepted, at(9));
+    let there = pair.links[0].0;
+    let slower = pair.net.link_mut(there);
+    slower.rate_bps = Some(2_000_000);
+    slower.queue_packets = 10;
+    let before = pair.net.link_stats(there);
+    greedy(&mut pair, conn, accepted, at(20));
+    let after = pair.net.link_stats(there);
+    let (entered, lost) = (after.entered - before.entered, after.overflow - before.overflow);
+    assert!(entered > 1500 && lost * 5 < entered, "{lost} of {entered} packets lost to the queue");
+}
+
 // H6, H9, H10
 #[test]
 fn a_backup_brings_a_connection_to_its_end_when_the_first_path_is_gone_for_good() {

@@ -15,8 +15,8 @@ pub(crate) struct RateControl {
     before_silence: Option<Box<AnyController>>,
     /// A timeout has cut the window, and the cumulative number has not moved since.
     cut_by_timeout: bool,
-    /// One past the newest packet that had a number when the timer expired last.
-    recovery_point: u64,
+    /// The timer has expired, and nothing was acknowledged since.
+    silent_since_timeout: bool,
     /// Tell the peer once that our window was reduced.
     pub cwr: bool,
 }
@@ -28,7 +28,7 @@ impl RateControl {
             pacer: Pacer::new(),
             before_silence: None,
             cut_by_timeout: false,
-            recovery_point: 0,
+            silent_since_timeout: false,
             cwr: false,
         }
     }
@@ -67,16 +67,10 @@ impl RateControl {
         self.controller.on_ack(sample);
     }
 
-    /// The cumulative number moved.
-    pub fn on_advance(&mut self) {
-        self.cut_by_timeout = false;
-    }
-
-    /// Not all that had a number when the timer expired is acknowledged, of which `first` is the oldest: until it is, no
-    /// loss and no mark reduces the window again (RFC 6675, section 5.1).
-    // R-CC-2
-    pub fn repairs_after_timeout(&self, first: u64) -> bool {
-        first < self.recovery_point
+    /// Something was acknowledged; `advanced`: the cumulative number moved. Whether it is the first since a timeout.
+    pub fn on_progress(&mut self, advanced: bool) -> bool {
+        self.cut_by_timeout &= !advanced;
+        std::mem::take(&mut self.silent_since_timeout)
     }
 
     /// Packets were lost, or marked, for this cause.
@@ -90,12 +84,12 @@ impl RateControl {
         self.cwr = true;
     }
 
-    /// The retransmission timer expired with `flight` packets on their way, and `next` the number of the next new one.
+    /// The retransmission timer expired with `flight` packets on their way.
     // R-CC-2
-    pub fn on_timeout(&mut self, now: Instant, flight: u32, next: u64) {
+    pub fn on_timeout(&mut self, now: Instant, flight: u32) {
         self.controller.on_timeout(now, flight, self.cut_by_timeout);
         self.cut_by_timeout = true;
-        self.recovery_point = next;
+        self.silent_since_timeout = true;
         self.cwr = true;
     }
 
@@ -114,7 +108,7 @@ impl RateControl {
         if let Some(before) = self.before_silence.take() {
             self.controller = *before;
             self.cut_by_timeout = false;
-            self.recovery_point = 0;
+            self.silent_since_timeout = false;
         }
     }
 
@@ -143,16 +137,14 @@ mod tests {
 
     #[test]
     // R-CC-2
-    fn what_a_timeout_told_holds_until_all_that_had_a_number_is_acknowledged() {
+    fn the_first_progress_since_a_timeout_is_told_once_whether_the_number_moved_or_not() {
         let mut rate = rate();
-        assert!(!rate.repairs_after_timeout(1));
-        rate.on_timeout(Instant::ZERO, 4, 5);
-        rate.on_advance();
-        assert_eq!([1, 4, 5].map(|first| rate.repairs_after_timeout(first)), [true, true, false]);
-        // Another one, before which new packets were numbered.
-        rate.on_timeout(Instant::ZERO, 1, 7);
-        rate.on_timeout(Instant::ZERO, 1, 9);
-        assert_eq!([5, 8, 9].map(|first| rate.repairs_after_timeout(first)), [true, true, false]);
+        assert!(!rate.on_progress(true));
+        for advanced in [true, false] {
+            rate.on_timeout(Instant::ZERO, 4);
+            rate.on_timeout(Instant::ZERO, 4);
+            assert_eq!([rate.on_progress(advanced), rate.on_progress(true)], [true, false]);
+        }
     }
 
     #[test]
@@ -161,12 +153,12 @@ mod tests {
         let mut rate = rate();
         let window = rate.window();
         rate.on_silence();
-        rate.on_timeout(Instant::ZERO, 4, 5);
+        rate.on_timeout(Instant::ZERO, 4);
         rate.forget_silence();
-        assert_eq!((rate.window(), rate.repairs_after_timeout(1)), (window, false));
-        rate.on_timeout(Instant::ZERO, 4, 5);
+        assert_eq!((rate.window(), rate.on_progress(true)), (window, false));
+        rate.on_timeout(Instant::ZERO, 4);
         rate.learn_anew(&Profile::file_arq());
-        assert_eq!((rate.window(), rate.repairs_after_timeout(1)), (window, false));
+        assert_eq!((rate.window(), rate.on_progress(true)), (window, false));
     }
 
     #[test]
@@ -179,7 +171,7 @@ mod tests {
         assert_eq!(rate.held_pps(&rtt), None);
         rate.pacer.hold(Instant::ZERO + ms(100));
         assert_eq!(rate.held_pps(&rtt), Some(f64::from(rate.window()) / 0.1));
-        rate.on_timeout(Instant::ZERO, 10, 11);
+        rate.on_timeout(Instant::ZERO, 10);
         rate.pacer.on_nothing_to_repeat(Instant::ZERO + ms(99));
         assert_eq!(rate.held_pps(&rtt), Some(10.0));
         rate.pacer.on_nothing_to_repeat(Instant::ZERO + ms(100));

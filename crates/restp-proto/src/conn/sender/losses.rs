@@ -203,6 +203,13 @@ impl SendWindow {
         fresh
     }
 
+    /// The first answer since a timeout has come: what was sent so far belongs to the reduction that the timeout made,
+    /// whatever becomes known of it.
+    // R-CC-2
+    pub fn settle_timeout(&mut self) {
+        self.reduced_at = self.order;
+    }
+
     /// True while packets from before the last reduction are outstanding.
     pub fn in_recovery(&self) -> bool {
         if let Some(arrivals) = &self.arrivals {
