@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 pub use record::{Packet, Records, Snap};
 use ring::{Arrived, Purpose, Ring};
 
@@ -271,7 +272,15 @@ impl Output {
             .write_all(&self.buffer)
             .attempt(|| format!("cannot write packets to {}", self.path.display()))?;
         self.buffer.clear();
-        Ok(())
+        self.forget_written()
+    }
+
+    /// Takes what is written out of the page cache, which would fill a guest's memory otherwise. Where that is full the
+    /// kernel has no larger pages for what sockets send, and MPTCP, which counts what each piece costs, lets an
+    /// application write less (`mptcp_sendmsg` in Linux' `net/mptcp/protocol.c`).
+    fn forget_written(&self) -> Result<(), Error> {
+        posix_fadvise(&self.file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)
+            .attempt(|| format!("cannot take {} out of memory", self.path.display()))
     }
 }
 
