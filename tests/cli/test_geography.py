@@ -105,4 +105,14 @@ def test_paths_are_drawn_into_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None
     drawn = (tmp_path / "map.svg").read_text()
     for words in ("Minneapolis", "path 3: never down", "100–120 s"):
         assert words in drawn
+    assert "largest" not in drawn
     refused(gauntlet(*command, str(tmp_path / "map.html")), 2, ".svg, .png, .pdf")
+
+
+def test_a_circle_that_grows_is_said_to_be_drawn_at_its_largest(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    stage = '{ from = "3s", to = "7s", radius = "20km", last_radius = "350km" }'
+    (tmp_path / "own.toml").write_text(f'[[circle]]\nmiddle = "Nashville"\nstage = [{stage}]\n')
+    command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", str(tmp_path / "own.toml"))
+    gauntlet(*command, "--out", str(tmp_path / "map.svg"))
+    drawn = (tmp_path / "map.svg").read_text()
+    assert "challenge own, circles that grow or shrink at their largest" in drawn

@@ -153,6 +153,8 @@ def paths(
     shown = told(loaded, [it.path for it in found], asked, converges_after_s)
     if out is not None:
         words = [loaded.name, method, *([] if asked is None else [f"challenge {asked.name}"])]
+        if asked is not None and any(ring.at_largest for ring in asked.rings):
+            words.append("circles that grow or shrink at their largest")
         _draw(shown, ", ".join(words), out)
     if json_:
         each = [it.to_json() for it in found]
