@@ -72,7 +72,7 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
 @click.argument("network")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--count", default=3, show_default=True, help="How many paths.")
+@click.option("--count", type=click.IntRange(min=1), default=3, show_default=True, help="How many paths.")
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
@@ -167,12 +167,15 @@ def paths(
         return
     console().print(terminal.paths(found, down, [it.get("detours", []) for it in shown["paths"]]))
     if len(found) < count:
-        click.echo(f"\nThe heuristic {method} finds {len(found)} of {count} paths.")
+        click.echo(
+            f"\nThe heuristic {method} finds {len(found)} of {count} paths; ask for fewer, for less distance, "
+            "or take --method exact."
+        )
 
 
 @geography.command(short_help="Hold the heuristics against the exact search.")
 @click.argument("network")
-@click.option("--count", default=2, show_default=True, help="How many paths.")
+@click.option("--count", type=click.IntRange(min=1), default=2, show_default=True, help="How many paths.")
 @click.option("--apart-km", default=_APART_KM, show_default=True, help="The least distance of two paths.")
 @click.option("--stretch-hops", default=4, show_default=True, help="Hops beyond those of the shortest path.")
 @click.option("--json", "json_", is_flag=True, help="Print it as JSON.")
