@@ -46,7 +46,7 @@ def marks(shown: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def is_paper(part: dict[str, Any]) -> bool:
-    return part["mark"]["type"] == "text" and part["mark"].get("stroke") == "white"
+    return bool(part["mark"]["type"] == "text" and part["mark"].get("stroke") == "white")
 
 
 def test_each_set_has_its_paths_and_the_challenge_its_circles() -> None:

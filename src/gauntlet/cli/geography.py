@@ -168,8 +168,8 @@ def paths(
     console().print(terminal.paths(found, down, [it.get("detours", []) for it in shown["paths"]]))
     if len(found) < count:
         click.echo(
-            f"\nThe heuristic {method} finds {len(found)} of {count} paths; ask for fewer, for less distance, "
-            "or take --method exact."
+            f"\nThe heuristic {method} finds {len(found)} of {count} paths; ask for fewer, for less "
+            "distance, or take --method exact."
         )
 
 

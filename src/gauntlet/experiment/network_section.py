@@ -106,7 +106,9 @@ class NetworkLink(NetworkLine):
     """What axes and `set` call it; None: its ends with a dash between them."""
     mtu: Annotated[Size, AfterValidator(_mtu)] | None = None
     """The longest packet; None: 1500 bytes."""
-    down: Annotated[list[list[Time]], BeforeValidator(_lists), AfterValidator(_ordered)] = Field(default_factory=list)
+    down: Annotated[list[list[Time]], BeforeValidator(_lists), AfterValidator(_ordered)] = Field(
+        default_factory=list
+    )
     """When it is down: beginning and end of each outage."""
     back: NetworkDirection = NetworkDirection()
     """What is otherwise for packets from the second end to the first."""
