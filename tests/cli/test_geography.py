@@ -100,6 +100,9 @@ def test_a_challenge_of_ones_own_is_a_file(gauntlet: Gauntlet, tmp_path: Path) -
     command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", str(own), "--json")
     found = json.loads(gauntlet(*command).stdout)["paths"]
     assert found[0]["down"] == [{"from_s": 1, "to_s": 2}]
+    assert "can help" not in gauntlet(*command[:-1]).stdout
+    own.write_text(own.read_text().replace("Nashville", "Washington DC"))
+    assert "takes Washington DC itself, an end of the paths, at 1.0–2.0 s" in gauntlet(*command[:-1]).stdout
 
 
 def test_paths_are_drawn_into_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None:

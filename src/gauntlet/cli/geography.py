@@ -126,6 +126,7 @@ def paths(
     from gauntlet.errors import UserError
     from gauntlet.experiment import challenge_file
     from gauntlet.geography import methods, packaged, terminal
+    from gauntlet.geography.remarks import remarks
     from gauntlet.geography.told import told
     from gauntlet.geography.wanted import Wanted
 
@@ -171,6 +172,9 @@ def paths(
             f"\nThe heuristic {method} finds {len(found)} of {count} paths; ask for fewer, for less "
             "distance, or take --method exact."
         )
+    if shown["challenge"] is not None:
+        for remark in remarks(shown["paths"], shown["challenge"]):
+            click.echo(f"\n{remark}")
 
 
 @geography.command(short_help="Hold the heuristics against the exact search.")
