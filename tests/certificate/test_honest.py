@@ -125,6 +125,15 @@ def test_too_few_packets_to_decide_are_no_failure(judge: Judge) -> None:
     assert "too few to tell the loss asked of radio>core (1 %)" in verdict.undecided
 
 
+@pytest.mark.parametrize("loss", [0.0, 0.01])
+def test_a_link_that_is_down_unseen_was_not_asked_for_losses(judge: Judge, loss: float) -> None:
+    outage = [entry(DELAY, 10.0, up=False), entry(DELAY, 12.0, up=True, loss=loss)]
+    said = judge(run_network([*QUIET_TIMELINE, *outage], steady(1e6, 1052, 5.0), end_s=15.0)).undecided
+    assert ("The loss asked of radio>core could not be checked" in said) == (loss > 0)
+    unseen = "That radio>core loses all that comes while it is down was not checked: no packet did."
+    assert (unseen in said) == (loss == 0)
+
+
 def test_enough_packets_are_decided(judge: Judge) -> None:
     timeline = [*QUIET_TIMELINE, entry(DELAY, loss=0.01)]
     verdict = judge(run_network(timeline, steady(5e6, 300, 5.0)))

@@ -55,7 +55,8 @@ def test_paths_are_found_with_what_a_challenge_does_to_each(gauntlet: Gauntlet) 
 def test_a_heuristic_that_finds_fewer_says_so(gauntlet: Gauntlet) -> None:
     shown = gauntlet("geography", "paths", "us-fibre", *CITIES, "--count", "4", "--apart-km", "400")
     assert shown.exit_code == 0
-    assert "The heuristic iwpsp finds 1 of 4 paths." in shown.stdout
+    said = "The heuristic iwpsp finds 1 of 4 paths; ask for fewer, for less distance, or take --method exact."
+    assert said in shown.stdout
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,8 @@ def test_a_heuristic_that_finds_fewer_says_so(gauntlet: Gauntlet) -> None:
         ((*PAIR, "--challenge", "x"), "no challenge 'x'"),
         ((*PAIR, "--converges-after", "5s"), "add --challenge"),
         ((*PAIR, "--method", "disjoint", "--count", "4"), "node-disjoint"),
+        ((*PAIR, "--count", "0"), "'--count': 0"),
+        (("compare", "os3e", "--count", "0"), "'--count': 0"),
         ((*PAIR, "--method", "disjoint", "--apart-km", "1"), "keep no distance"),
         ((*PAIR, "--method", "exact", "--stretch-hops", "0", "--count", "9"), "no 9 paths"),
     ],
@@ -97,6 +100,9 @@ def test_a_challenge_of_ones_own_is_a_file(gauntlet: Gauntlet, tmp_path: Path) -
     command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", str(own), "--json")
     found = json.loads(gauntlet(*command).stdout)["paths"]
     assert found[0]["down"] == [{"from_s": 1, "to_s": 2}]
+    assert "can help" not in gauntlet(*command[:-1]).stdout
+    own.write_text(own.read_text().replace("Nashville", "Washington DC"))
+    assert "takes Washington DC itself, an end of the paths, at 1.0–2.0 s" in gauntlet(*command[:-1]).stdout
 
 
 def test_paths_are_drawn_into_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None:
@@ -105,4 +111,14 @@ def test_paths_are_drawn_into_a_file(gauntlet: Gauntlet, tmp_path: Path) -> None
     drawn = (tmp_path / "map.svg").read_text()
     for words in ("Minneapolis", "path 3: never down", "100–120 s"):
         assert words in drawn
+    assert "largest" not in drawn
     refused(gauntlet(*command, str(tmp_path / "map.html")), 2, ".svg, .png, .pdf")
+
+
+def test_a_circle_that_grows_is_said_to_be_drawn_at_its_largest(gauntlet: Gauntlet, tmp_path: Path) -> None:
+    stage = '{ from = "3s", to = "7s", radius = "20km", last_radius = "350km" }'
+    (tmp_path / "own.toml").write_text(f'[[circle]]\nmiddle = "Nashville"\nstage = [{stage}]\n')
+    command = ("geography", "paths", "us-fibre", *CITIES, "--challenge", str(tmp_path / "own.toml"))
+    gauntlet(*command, "--out", str(tmp_path / "map.svg"))
+    drawn = (tmp_path / "map.svg").read_text()
+    assert "challenge own, circles that grow or shrink at their largest" in drawn

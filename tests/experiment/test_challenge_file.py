@@ -66,10 +66,23 @@ def test_a_middle_is_a_node_in_any_case_and_a_circle_grows(tmp_path: Path) -> No
     [
         ("36.16, -86.78", "36.16", "circle, number 1, middle: [36.16] is no place"),
         ("36.16, -86.78", "96.16, -86.78", "such as [47.5, 10.5]"),
-        ("[36.16, -86.78]", '"Nashvile"', "US fibre has no node 'Nashvile'; did you mean 'Nashville'?"),
+        (
+            "[36.16, -86.78]",
+            '"Nashvile"',
+            "own.toml: circle, number 1, middle: US fibre has no node 'Nashvile'; did you mean 'Nashville'?",
+        ),
+        (
+            NASHVILLE,
+            MIDWEST.replace("[41.88, -87.63]", '"Chicagoo"'),
+            "own.toml: storm, number 1, fix, number 2, middle: US fibre has no node 'Chicagoo'",
+        ),
         ("middle", "centre", "unknown key 'centre'"),
         ('"100km"', '"100"', "no unit"),
-        ('to = "40s"', 'to = "10s"', "own.toml: circle, number 1: A stage from 20 s to 10 s"),
+        (
+            'to = "80s"',
+            'to = "10s"',
+            "own.toml: circle, number 1, stage, number 2: a stage from 60 s to 10 s: let it begin",
+        ),
         (
             "36.16, -86.78",
             "-36.16, -86.78",
@@ -89,7 +102,7 @@ def test_a_middle_is_a_node_in_any_case_and_a_circle_grows(tmp_path: Path) -> No
         (
             NASHVILLE,
             MIDWEST.replace("2min", "10s"),
-            "own.toml: storm, number 1: A fix at 20 s is followed by",
+            "own.toml: storm, number 1: a fix at 20 s is followed by",
         ),
         (NASHVILLE, "", "own.toml: nothing fails; write a [[circle]] or a [[storm]]."),
     ],

@@ -312,7 +312,14 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
             {"links": LINE + link("s", "c", 'down = [["2s"]]')},
             "an outage is a list of its beginning and its end",
         ),
-        ({"links": LINE + link("s", "c", 'down = [["3s", "2s"]]')}, "an outage is a list of its beginning"),
+        (
+            {"links": LINE + link("s", "c", 'down = [["3s", "2s"]]')},
+            "an outage begins at 3s and ends at 2s, no later; write its beginning first",
+        ),
+        (
+            {"links": LINE + link("s", "c", 'down = ["3s", "5s"]')},
+            'each outage is a list of its own; write [["3s", "5s"]].',
+        ),
         (
             {"links": LINE + link("s", "c", 'down = [["3s", "5s"], ["4s", "6s"]]')},
             "after the end of the one before",
@@ -361,6 +368,10 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
         ),
         ({"network": "set = { r-s = { lost = '1%' } }"}, "[network] set, r-s: unknown key 'lost'"),
         ({"matrix": 'network.r-s.lost = ["1%"]'}, "[matrix] network.r-s.lost: unknown key 'lost'"),
+        (
+            {"matrix": 'network.r-t.delay = ["1ms"]'},
+            "own.toml: [matrix] network.r-t.delay: no link of [network] is called 'r-t'; they are a-r",
+        ),
         ({"matrix": 'network.speed = ["1%"]'}, "[matrix] network.speed: unknown key 'speed'"),
         ({"matrix": 'loss = ["1%"]'}, "[link] loss: the links of [network] say themselves"),
         ({"matrix": 'scenario = ["hsr"]'}, "[scenario] and [network] both stand here"),

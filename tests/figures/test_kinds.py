@@ -131,7 +131,15 @@ def test_a_log_axis_over_values_close_together_has_numbers(values: list[float], 
 
 
 def test_capacity_and_throughput_share_an_axis_that_holds_both() -> None:
-    row = {"flow": [0], "t": [1.0], "throughput": [0.1], "capacity": [2.0], "cwnd": [1], "rtt": [1]}
+    row = {
+        "flow": [0],
+        "t": [1.0],
+        "end": [2.0],
+        "throughput": [0.1],
+        "capacity": [2.0],
+        "cwnd": [1],
+        "rtt": [1],
+    }
     chart = windows({"protocol": ["udp"], **row, "losses": [0]})
     (area,) = marks(chart, "area")
     line = next(it for it in marks(chart, "line") if it["encoding"]["y"]["field"] == "throughput")
@@ -217,7 +225,7 @@ def test_ticks_are_even() -> None:
 
 
 def test_windows_draw_throughput_over_capacity_and_what_the_sender_says() -> None:
-    names = ("flow", "t", "throughput", "capacity", "cwnd", "rtt", "losses")
+    names = ("flow", "t", "end", "throughput", "capacity", "cwnd", "rtt", "losses")
     table = {"protocol": ["TCP BBR"], **{name: [1.0] for name in names}}
     chart = windows(table)
     fields = [part["encoding"]["y"]["field"] for part in (*marks(chart, "area"), *marks(chart, "line"))]

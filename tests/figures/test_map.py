@@ -38,10 +38,15 @@ def rows(part: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def marks(shown: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Marks of a kind, without the paper around words."""
     found: list[dict[str, Any]] = []
     for part in shown.get("layer", []):
         found += marks(part, kind) if "layer" in part else [part] if part["mark"]["type"] == kind else []
-    return found
+    return [it for it in found if not is_paper(it)]
+
+
+def is_paper(part: dict[str, Any]) -> bool:
+    return bool(part["mark"]["type"] == "text" and part["mark"].get("stroke") == "white")
 
 
 def test_each_set_has_its_paths_and_the_challenge_its_circles() -> None:
@@ -173,9 +178,9 @@ def test_where_routing_converges_the_ways_taken_instead_are_drawn_and_said() -> 
     first = spec("nashville", 5.0)["vconcat"][0]
     assert first["title"]["subtitle"][2:4] == [
         "path 2: down 60–80 s, 100–120 s",
-        "– by other ways (thin, dark) 65–85 s, 105–125 s",
+        "– by other ways 65–85 s, 105–125 s",
     ]
-    (detours,) = [it for it in marks(first, "rule") if "when" in rows(it)[0]]
+    detours, between = [it for it in marks(first, "rule") if "when" in rows(it)[0]]
     said = {row["when"] for row in rows(detours)}
     assert "path 1: 25–45 s" in said, "over Louisville, while Nashville is down"
     every = "path 1: 105–125 s, path 2: 105–125 s, path 3: 105–125 s"
@@ -183,6 +188,15 @@ def test_where_routing_converges_the_ways_taken_instead_are_drawn_and_said() -> 
     ways = next(it for it in marks(first, "line") if "path" in rows(it)[0])
     for row in rows(detours):
         assert ways["encoding"]["x"]["scale"]["domain"][0] <= row["x"], "what is taken is within the picture"
+    # A path keeps its colour between the two lines, on paper of its own.
+    assert detours["mark"]["strokeWidth"] > between["mark"]["strokeWidth"]
+    assert between["mark"]["strokeWidth"] > max(ways["encoding"]["strokeWidth"]["scale"]["range"])
+    assert between["mark"]["color"] == "white"
+    assert rows(between) == rows(detours)
+    order = [first["layer"].index(it) for it in (detours, between, ways)]
+    assert order == sorted(order)
+    assert "other ways" in [it["encoding"].get("shape", {}).get("scale", {}).get("domain", [""])[0]
+                            for it in marks(first, "point")]  # fmt: skip
     still = spec("nashville")["vconcat"][0]
     assert not [it for it in marks(still, "rule") if "when" in rows(it)[0]]
 
@@ -229,6 +243,23 @@ def test_ways_that_follow_upon_each_other_are_said_as_one_time() -> None:
     first = drawing._said(
         "path 1", {"down": [], "detours": [{"from_s": 1, "to_s": 2}, {"from_s": 2, "to_s": 3}]}
     )
-    assert first == ["path 1: never down", "– by other ways (thin, dark) 1–3 s"]
+    assert first == ["path 1: never down", "– by other ways 1–3 s"]
     short = drawing._said("path 1", {"down": [(1.01, 1.02)]})
     assert short == ["path 1: down 1 s"]
+
+
+def test_words_have_paper_around_their_letters_and_stand_above_the_lines() -> None:
+    for challenge in ("nashville", "cascade"):
+        one = spec(challenge, 5.0)["vconcat"][0]
+        ways = next(it for it in marks(one, "line") if "path" in rows(it)[0])
+        for words in marks(one, "text"):
+            place = one["layer"].index(words)
+            paper = one["layer"][place - 1]
+            assert is_paper(paper)
+            assert (rows(paper), paper["encoding"]) == (rows(words), words["encoding"])
+            assert place > one["layer"].index(ways)
+
+
+def test_a_path_has_no_spikes_where_it_turns_sharply() -> None:
+    ways = next(it for it in marks(spec(None)["vconcat"][0], "line") if "path" in rows(it)[0])
+    assert ways["mark"]["strokeJoin"] == "round"

@@ -80,3 +80,14 @@ def test_the_ruler_moves_where_its_corner_is_taken() -> None:
     busy.taken.append((first[0], first[0] + 80.0, first[1] - 20.0, first[1]))
     assert first[0] < free.view.width / 2 < first[1]
     assert busy.corner(80.0, 20.0) != first
+
+
+def test_words_of_circles_at_one_place_stand_beside_each_other() -> None:
+    its = room()
+    turns = np.linspace(0.0, 2 * np.pi, 73)
+    for radius_km in (10.0, 15.0, 20.0, 25.0):
+        ring = MIDDLE + radius_km * np.stack([np.sin(turns), np.cos(turns)], axis=1)
+        its.inside(ring, "103–107 s")
+    for place, box in enumerate(its.taken):
+        assert not meets(box, its.taken[:place])
+        assert its.view.sees(box)

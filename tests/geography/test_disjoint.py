@@ -58,7 +58,7 @@ def test_the_shortest_path_is_given_up_where_it_is_in_the_way() -> None:
 def test_a_link_from_end_to_end_is_one_path() -> None:
     triangle = network({"s": (0, 0), "a": (1, 1), "t": (0, 2)}, [("s", "t"), ("s", "a"), ("a", "t")])
     assert disjoint.paths(triangle, "s", "t", 2) == [("s", "t"), ("s", "a", "t")]
-    with pytest.raises(UserError, match="made has 2 node-disjoint paths from s to t, not 3"):
+    with pytest.raises(UserError, match="made has 2 node-disjoint paths from s to t, not 3; ask for 2"):
         disjoint.paths(triangle, "s", "t", 3)
     with pytest.raises(UserError, match="0 paths: ask for one"):
         disjoint.paths(triangle, "s", "t", 0)

@@ -139,6 +139,13 @@ def test_the_time_series_shows_what_its_choices_say(page_text: str) -> None:
     runs = [run for run in data["series"] if (run["condition"], run["repetition"]) == (0, 1)]
     assert drawn == {run["protocol"] for run in runs}
     assert len(rows) == sum(len(run["t"]) for run in runs)
+    # protocol, flow, start and end: windows touch.
+    starts_and_ends = [tuple(map(float, row.split(",")[2:4])) for row in rows]
+    for start_s, end_s in starts_and_ends:
+        assert start_s < end_s <= start_s + 1
+    assert [run["end"] for run in runs] == [
+        starts_and_ends[sum(len(it["t"]) for it in runs[: place + 1]) - 1][1] for place in range(len(runs))
+    ]
     assert {"delay-25ms_loss-0pct_rep-001" in run["run"] for run in runs} == {True}
 
 

@@ -178,3 +178,20 @@ def test_too_few_repetitions_are_warned_of(tmp_path: Path, repetitions: int, sen
 )
 def test_a_reason_counts_messages_as_rules_do(reason: str | None, words: str) -> None:
     assert worded(reason).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("down", "words"),
+    [
+        ([[2.0, 4.0]], "takes paris itself, an end of the paths, at 2.0–4.0 s"),
+        ([[20.0, 40.0]], "takes nothing of the paths before 20.0 s, and the runs were over at 11.0 s"),
+        ([], "takes no node and no link of these paths"),
+    ],
+)
+def test_a_challenge_that_may_not_be_meant_is_warned_of(results: Path, down: list[Any], words: str) -> None:
+    challenge = {"name": "own", "rings": [], "nodes": [{"node": "paris", "down": down}] if down else []}
+    paths = [{"nodes": ["paris", "vienna"], "down": down}, {"nodes": ["paris", "rome"], "down": down}]
+    taken = [{"factors": {}, "paths": [path], "challenge": challenge} for path in paths]
+    (results / "map.json").write_text(json.dumps({"network": {"name": "made"}, "sets": taken}))
+    (told,) = [it for it in trust(report.load(results)).warnings if "The challenge 'own'" in it]
+    assert words in told

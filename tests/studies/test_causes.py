@@ -1,12 +1,16 @@
 """Why claims are not reproduced: named in data, grouped and counted; naming one changes no registration."""
 
+import io
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from gauntlet.errors import UserError
-from gauntlet.studies import causes, explained, judging, ledger, page, studies
+from gauntlet.studies import causes, explained, judging, ledger, page, studies, terminal
 from gauntlet.studies.decide import Verdict
 from gauntlet.studies.model import Study
 from gauntlet.studies.registration import Registration
@@ -62,9 +66,28 @@ def test_disagreements_are_grouped_by_cause_the_commonest_first(made: Study) -> 
         (explained.UNKNOWN, ["lost"]),
     ]
     assert groups[0].words == "It is 1 s."
+    assert "2  The first timer: two, three" in said(made, judged)
     shown = Page(page.html(made, found, judged, page.About(["gauntlet"], "All")))
     assert "2 The first timer. It is 1 s. two three" in shown.text
     assert shown.text.index("Why claims are not reproduced") < shown.text.index("Every claim")
+
+
+def said(study: Study, judged: Sequence[judging.Judged]) -> str:
+    """What the terminal has of causes."""
+    screen = Console(width=100, record=True, file=io.StringIO())
+    screen.print(terminal.disagreements(study, judged))
+    return screen.export_text()
+
+
+def test_the_terminal_says_which_of_them_are_not_counted(made: Study) -> None:
+    found = factory.summary(factory.flows({("tcp-bbr", 0.01): factory.steady(2e6)}))
+    judged = [
+        replace(it, departure="the seed differs") if it.claim.id == "two" else it
+        for it in judging.judge(made, found)
+    ]
+    words = said(made, judged)
+    assert "2  The first timer (1 of them not counted): (two), three" in words
+    assert "1  Another: one" in words
 
 
 def test_a_cause_that_is_not_there_or_that_nobody_names_is_refused(made: Study) -> None:

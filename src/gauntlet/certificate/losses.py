@@ -187,7 +187,9 @@ def _judge_by_chance(
             f"{plural(count, 'packet')} are too few to tell the {name} asked of {link} "
             f"({percent(expected / count)}) from none at all{needed}."
             if expected
-            else f"The {name} asked of {link} could not be checked: no packet of a flow met it.",
+            else f"The {name} asked of {link} could not be checked: no packet of a flow met it."
+            if any(state.up and state.loss_probability for state in traffic.asked.states)
+            else f"That {link} loses all that comes while it is down was not checked: no packet did.",
             missing=None,
             measured=measured,
             expected=allowed,

@@ -72,7 +72,7 @@ def show(*, network: str | None, diversity: bool, json_: bool) -> None:
 @click.argument("network")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--count", default=3, show_default=True, help="How many paths.")
+@click.option("--count", type=click.IntRange(min=1), default=3, show_default=True, help="How many paths.")
 @click.option(
     "--method",
     type=click.Choice(_METHODS),
@@ -126,6 +126,7 @@ def paths(
     from gauntlet.errors import UserError
     from gauntlet.experiment import challenge_file
     from gauntlet.geography import methods, packaged, terminal
+    from gauntlet.geography.remarks import remarks
     from gauntlet.geography.told import told
     from gauntlet.geography.wanted import Wanted
 
@@ -153,6 +154,8 @@ def paths(
     shown = told(loaded, [it.path for it in found], asked, converges_after_s)
     if out is not None:
         words = [loaded.name, method, *([] if asked is None else [f"challenge {asked.name}"])]
+        if asked is not None and any(ring.at_largest for ring in asked.rings):
+            words.append("circles that grow or shrink at their largest")
         _draw(shown, ", ".join(words), out)
     if json_:
         each = [it.to_json() for it in found]
@@ -165,12 +168,18 @@ def paths(
         return
     console().print(terminal.paths(found, down, [it.get("detours", []) for it in shown["paths"]]))
     if len(found) < count:
-        click.echo(f"\nThe heuristic {method} finds {len(found)} of {count} paths.")
+        click.echo(
+            f"\nThe heuristic {method} finds {len(found)} of {count} paths; ask for fewer, for less "
+            "distance, or take --method exact."
+        )
+    if shown["challenge"] is not None:
+        for remark in remarks(shown["paths"], shown["challenge"]):
+            click.echo(f"\n{remark}")
 
 
 @geography.command(short_help="Hold the heuristics against the exact search.")
 @click.argument("network")
-@click.option("--count", default=2, show_default=True, help="How many paths.")
+@click.option("--count", type=click.IntRange(min=1), default=2, show_default=True, help="How many paths.")
 @click.option("--apart-km", default=_APART_KM, show_default=True, help="The least distance of two paths.")
 @click.option("--stretch-hops", default=4, show_default=True, help="Hops beyond those of the shortest path.")
 @click.option("--json", "json_", is_flag=True, help="Print it as JSON.")

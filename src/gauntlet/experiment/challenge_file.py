@@ -102,23 +102,38 @@ def _known(named: str, folder: Path) -> Challenge:
 def _shapes(asked: ChallengeFile, network: Network) -> list[Circle | Storm]:
     found: list[Circle | Storm] = []
     for number, one in enumerate(asked.circle, start=1):
-        with _said_of(f"circle, number {number}"):
-            stages = [Stage(it.from_, it.to, it.radius, it.last_radius) for it in one.stage]
-            found.append(Circle(_place(one.middle, network), stages))
+        where = f"circle, number {number}"
+        middle = _place(one.middle, network, where)
+        stages = []
+        for place, it in enumerate(one.stage, start=1):
+            with _said_of(f"{where}, stage, number {place}"):
+                stages.append(Stage(it.from_, it.to, it.radius, it.last_radius))
+        found.append(Circle(middle, stages))
     for number, other in enumerate(asked.storm, start=1):
-        with _said_of(f"storm, number {number}"):
-            found.append(Storm([Fix(it.at, _place(it.middle, network), it.radius) for it in other.fix]))
+        where = f"storm, number {number}"
+        fixes = [
+            Fix(it.at, _place(it.middle, network, f"{where}, fix, number {place}"), it.radius)
+            for place, it in enumerate(other.fix, start=1)
+        ]
+        with _said_of(where):
+            found.append(Storm(fixes))
     return found
 
 
 @contextmanager
-def _said_of(shape: str) -> Iterator[None]:
+def _said_of(where: str) -> Iterator[None]:
     """Refusals say of which of several they are."""
     try:
         yield
     except UserError as error:
-        raise UserError(f"{shape}: {error}") from None
+        said = str(error)
+        # A sentence goes on after a colon; names of networks stay as they are.
+        said = said[0].lower() + said[1:] if said.startswith(("A ", "The ")) else said
+        raise UserError(f"{where}: {said}") from None
 
 
-def _place(middle: str | list[float], network: Network) -> Place:
-    return network.nodes[network.node(middle)] if isinstance(middle, str) else Place(*middle)
+def _place(middle: str | list[float], network: Network, where: str) -> Place:
+    if not isinstance(middle, str):
+        return Place(*middle)
+    with _said_of(f"{where}, middle"):
+        return network.nodes[network.node(middle)]

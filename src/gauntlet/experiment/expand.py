@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from gauntlet.errors import UserError
@@ -81,7 +82,7 @@ def empty_run(condition: Condition, folder: Path, *, seed: int, limit_s: float) 
 
 def _runs(experiment: Experiment) -> Iterator[RunSpec]:
     prepared = [
-        (point, _Ride.of(point.condition, experiment.folder, experiment.about.seed))
+        (point, _Ride.of(point.condition, experiment.folder, experiment.about.seed, point.varied_links))
         for point in experiment.points
     ]
     record = {
@@ -153,8 +154,10 @@ class _Ride:
     constant and like its first way."""
 
     @staticmethod
-    def of(condition: Condition, folder: Path, seed: int) -> "_Ride":
-        own = own_links.of(condition, folder)
+    def of(
+        condition: Condition, folder: Path, seed: int, varied: Mapping[str, str] = MappingProxyType({})
+    ) -> "_Ride":
+        own = own_links.of(condition, folder, varied)
         ref = _scenario_ref(condition, folder) if own is None else own.scenario()
         section = condition.scenario if own is None or own.followed is None else own.followed.section
         stretches.refuse_bare_numbers(section, ref, seed)

@@ -37,6 +37,12 @@ class Point:
     chosen: tuple[tuple[Axis, AxisValue], ...]
     condition: Condition
 
+    @property
+    def varied_links(self) -> dict[str, str]:
+        """Links of [network] that axes change, and where that is written."""
+        of_links = [it for it, _ in self.chosen if it.section == "network" and "." in it.key]
+        return {it.key.rpartition(".")[0]: f"[matrix] {it.written}" for it in of_links}
+
 
 @dataclass(frozen=True)
 class Experiment:

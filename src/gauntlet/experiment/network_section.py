@@ -4,13 +4,16 @@ docs/formats/own-network.md is the reference for users.
 What it becomes in a plan is a matter of own_network.py.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from gauntlet import units
 from gauntlet.errors import UserError
 from gauntlet.experiment.gilbert_elliott import GilbertElliott
 from gauntlet.experiment.quantities import Duration, Length, Rate, Share, Size, Time
@@ -36,10 +39,21 @@ def _apart(ends: list[str]) -> list[str]:
     return ends
 
 
+def _lists(spans: Any) -> Any:
+    if isinstance(spans, list) and spans and not any(isinstance(span, list) for span in spans):
+        raise ValueError(f"each outage is a list of its own; write [{json.dumps(spans, default=str)}].")
+    return spans
+
+
 def _ordered(spans: list[list[float]]) -> list[list[float]]:
     for number, span in enumerate(spans):
-        if len(span) != 2 or span[0] >= span[1]:
+        if len(span) != 2:
             raise ValueError("an outage is a list of its beginning and its end, such as ['20s', '40s'].")
+        if span[0] >= span[1]:
+            begin, end = (units.format_time(it) for it in span)
+            raise ValueError(
+                f"an outage begins at {begin} and ends at {end}, no later; write its beginning first."
+            )
         if number and span[0] <= spans[number - 1][1]:
             raise ValueError("an outage begins after the end of the one before; sort them, and join some.")
     return spans
@@ -92,7 +106,9 @@ class NetworkLink(NetworkLine):
     """What axes and `set` call it; None: its ends with a dash between them."""
     mtu: Annotated[Size, AfterValidator(_mtu)] | None = None
     """The longest packet; None: 1500 bytes."""
-    down: Annotated[list[list[Time]], AfterValidator(_ordered)] = Field(default_factory=list)
+    down: Annotated[list[list[Time]], BeforeValidator(_lists), AfterValidator(_ordered)] = Field(
+        default_factory=list
+    )
     """When it is down: beginning and end of each outage."""
     back: NetworkDirection = NetworkDirection()
     """What is otherwise for packets from the second end to the first."""
@@ -279,9 +295,11 @@ LINK_AXES = tuple(NetworkLine.model_fields)
 """Keys of a link that [matrix] takes behind its name."""
 
 
-def read(section: NetworkSection, folder: Path) -> tuple[NetworkSection, Path]:
+def read(
+    section: NetworkSection, folder: Path, varied: Mapping[str, str] = MappingProxyType({})
+) -> tuple[NetworkSection, Path]:
     """The section, or what its file has, with what `set` replaces; and the folder in which files that it
-    names are looked for.
+    names are looked for. `varied` says of links where it is an axis that replaces something.
 
     Raises UserError naming file, link and key.
     """
@@ -293,20 +311,22 @@ def read(section: NetworkSection, folder: Path) -> tuple[NetworkSection, Path]:
         if own.file is not None:
             raise UserError(f"{where}: file: a network file names no further one; write its links, or a map.")
         section = own.model_copy(update={"set": {**own.set, **section.set}})
-    return section.model_copy(update={"link": _replaced(section.link, section.set, where)}), folder
+    return section.model_copy(update={"link": _replaced(section.link, section.set, where, varied)}), folder
 
 
 def _replaced(
-    links: list[NetworkLink], changes: Mapping[str, Mapping[str, Any]], where: str
+    links: list[NetworkLink],
+    changes: Mapping[str, Mapping[str, Any]],
+    where: str,
+    varied: Mapping[str, str],
 ) -> list[NetworkLink]:
     names = [link.called for link in links]
     for name, keys in changes.items():
+        place = varied.get(name, "[network] set")
         if name not in names:
-            raise UserError(
-                f"[network] set: no link of {where} is called '{name}'; they are {', '.join(names)}."
-            )
+            raise UserError(f"{place}: no link of {where} is called '{name}'; they are {', '.join(names)}.")
         if names.count(name) > 1:
-            raise UserError(f"[network] set: two links of {where} are called '{name}'; give them names.")
+            raise UserError(f"{place}: two links of {where} are called '{name}'; give them names.")
         for key in keys:
             if key not in LINK_AXES:
                 raise UserError(f"[network] set, {name}: {unknown_key(key, LINK_AXES)}")

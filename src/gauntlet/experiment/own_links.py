@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gauntlet.errors import UserError
@@ -69,8 +70,12 @@ class OwnLinks:
         )
 
 
-def of(condition: Condition, folder: Path) -> OwnLinks | None:
-    """The network of one's own that a condition has; None: it has a scenario. Raises UserError."""
+def of(
+    condition: Condition, folder: Path, varied: Mapping[str, str] = MappingProxyType({})
+) -> OwnLinks | None:
+    """The network of one's own that a condition has; None: it has a scenario. `varied` is as in
+    `network_section.read`. Raises UserError.
+    """
     if condition.network is None:
         for number, flow in enumerate(condition.flow, start=1):
             for key, end in (("from", flow.from_), ("to", flow.to)):
@@ -90,7 +95,7 @@ def of(condition: Condition, folder: Path) -> OwnLinks | None:
             f"[link] {stray[0]}: the links of [network] say themselves what they do; write it there, or "
             "leave it out."
         )
-    section, beside = network_section.read(condition.network, folder)
+    section, beside = network_section.read(condition.network, folder, varied)
     where = f"[network] {condition.network.file}" if condition.network.file else "[network]"
     try:
         asked = (

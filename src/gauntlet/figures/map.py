@@ -39,7 +39,11 @@ _DASHES = ([1, 0], [10, 4], [3, 3], [12, 3, 3, 3])
 LEGEND_LINE_PX = 36
 _WIDTHS = (5.0, 3.5, 2.5)
 """Of paths, one after another and again: where two share a link both are seen."""
-_DETOUR_PX = 1.5
+_DETOUR_PX, _BETWEEN_PX = 9.5, 7.0
+"""Of a way that is taken instead: two lines, so far apart that a path between them keeps its colour."""
+_TWO_LINES = "M-1,-0.23L1,-0.23M-1,0.23L1,0.23"
+"""Of the legend, as a Vega symbol."""
+_HALO_PX = 3
 _LINE_LETTERS = 64
 """Of what is said of a path: a narrow page has room for no more, and would draw the map smaller instead."""
 
@@ -92,12 +96,16 @@ def _map(
     # The two ends have to be told before anything else.
     ends = {path["nodes"][place]: "" for path in shown["paths"] for place in (0, -1)}
     ends = {node: str(room.side(at[node], node, always=True)) for node in ends}
+    circles, times = _circles(shown, ground.projection, view, room)
+    detours, in_legend = _detours(shown, at, view, names)
     parts = [
-        *_circles(shown, ground.projection, view, room),
+        *circles,
         _links(others, at, view),
+        *detours,
         _nodes(at, set(at) - on_paths, view),
-        *_detours(shown, at, view, names),
         *_paths(shown, at, view, names),
+        *in_legend,
+        *times,
         *_failed(number, shown, at, view, room),
         *_named(number, shown, at, room, ends),
         *ruler,
@@ -137,7 +145,7 @@ def _said(name: str, path: Mapping[str, Any]) -> list[str]:
     down = [_span(*it) for it in path["down"]]
     said = _lines(f"{name}: down", down) if down else [f"{name}: never down"]
     around = _spans((it["from_s"], it["to_s"]) for it in path.get("detours", ()))
-    return [*said, *_lines("– by other ways (thin, dark)", around)] if around else said
+    return [*said, *_lines("– by other ways", around)] if around else said
 
 
 def _lines(head: str, spans: Sequence[str]) -> list[str]:
@@ -171,7 +179,10 @@ def _rings(shown: Mapping[str, Any], projection: Projection) -> list[Points]:
     ]
 
 
-def _circles(shown: Mapping[str, Any], projection: Projection, view: View, room: Room) -> list[alt.Chart]:
+def _circles(
+    shown: Mapping[str, Any], projection: Projection, view: View, room: Room
+) -> tuple[list[alt.Chart], list[alt.Chart]]:
+    """The circles, and their times, which stand above the lines."""
     # Stages of a circle that come as far are one circle, with its times.
     drawn: dict[tuple[float, ...], Points] = {}
     times: dict[tuple[float, ...], list[Interval]] = {}
@@ -182,7 +193,7 @@ def _circles(shown: Mapping[str, Any], projection: Projection, view: View, room:
         drawn[same] = ring
         times.setdefault(same, []).append((shape["from_s"], shape["to_s"]))
     if not drawn:
-        return []
+        return [], []
     words = [", ".join(_spans(it)) for it in times.values()]
     corners = [
         {"ring": number, "when": when, "order": place, "x": _km(x), "y": _km(y)}
@@ -206,12 +217,7 @@ def _circles(shown: Mapping[str, Any], projection: Projection, view: View, room:
         )
         .encode(x=view.x(), y=view.y(), order="order:Q", detail="ring:N", tooltip="when:N")
     )
-    label = (
-        alt.Chart(alt.InlineData(values=labels))
-        .mark_text(baseline="middle", fontSize=FONT_PX, color=INK)
-        .encode(x=view.x(), y=view.y(), text="when:N")
-    )
-    return [outline, label]
+    return [outline], _text(labels, "when", view, baseline="middle")
 
 
 def _links(links: Sequence[Sequence[str]], at: Mapping[str, Points], view: View) -> alt.Chart:
@@ -259,7 +265,7 @@ def _paths(
     width = alt.StrokeWidth(
         "path:N", legend=lines, scale=alt.Scale(type="ordinal", domain=names, range=cycled(_WIDTHS))
     )
-    strokes = base.mark_line(opacity=1).encode(
+    strokes = base.mark_line(opacity=1, strokeJoin="round").encode(
         color=colour, strokeDash=dash, strokeWidth=width, order="order:Q", tooltip="path:N"
     )
     dots = base.mark_point(filled=True, size=46, opacity=1, color=NODE_COLOUR).encode(tooltip="node:N")
@@ -268,8 +274,10 @@ def _paths(
 
 def _detours(
     shown: Mapping[str, Any], at: Mapping[str, Points], view: View, names: Sequence[str]
-) -> list[alt.Chart]:
-    """The ways that paths take instead, where they leave them; which path and when comes up at a pointer."""
+) -> tuple[list[alt.Chart], list[alt.Chart]]:
+    """The ways that paths take instead, where they leave them, and what they have in the legend; which path
+    and when comes up at a pointer.
+    """
     when: dict[tuple[str, str], list[str]] = {}
     for name, path in zip(names, shown["paths"], strict=False):
         for ends, intervals in _around(path).items():
@@ -279,13 +287,29 @@ def _detours(
         for (a, b), words in ((ends, ", ".join(spans)) for ends, spans in when.items())
     ]
     if not rows:
-        return []
-    drawn: alt.Chart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_rule(color=NODE_COLOUR, opacity=1, strokeWidth=_DETOUR_PX, clip=True)
-        .encode(x=view.x(), y=view.y(), x2="x2:Q", y2="y2:Q", tooltip="when:N")
+        return [], []
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=view.x(), y=view.y(), x2="x2:Q", y2="y2:Q")
+    lines = [
+        base.mark_rule(color=colour, opacity=1, strokeWidth=width, strokeCap="round", clip=True).encode(
+            tooltip="when:N"
+        )
+        for colour, width in ((NODE_COLOUR, _DETOUR_PX), ("white", _BETWEEN_PX))
+    ]
+    # A mark that is not seen, for the legend of what no single mark looks like.
+    only = alt.Legend(
+        title=None,
+        symbolSize=LEGEND_LINE_PX**2,
+        symbolOpacity=1,
+        symbolStrokeWidth=(_DETOUR_PX - _BETWEEN_PX) / 2,
+        symbolStrokeColor=NODE_COLOUR,
+        symbolFillColor="transparent",
     )
-    return [drawn]
+    two = alt.Scale(domain=["other ways"], range=[_TWO_LINES])
+    named = alt.Chart(alt.InlineData(values=[{"way": "other ways", "x": rows[0]["x"], "y": rows[0]["y"]}]))
+    unseen = named.mark_point(size=0, color=NODE_COLOUR).encode(
+        x=view.x(), y=view.y(), shape=alt.Shape("way:N", scale=two, legend=only)
+    )
+    return lines, [unseen]
 
 
 def _around(path: Mapping[str, Any]) -> dict[tuple[str, str], list[Interval]]:
@@ -312,15 +336,9 @@ def _named(
             sides.setdefault((node in ends, side), []).append(_point(node, at))
     found = []
     for (is_end, side), rows in sides.items():
-        name = alt.Undefined if is_end else f"{WIDE}-{number}-{side}"
-        base = alt.Chart(alt.InlineData(values=rows), name=name)
-        words = base.mark_text(
-            **SIDES[side],
-            fontSize=FONT_PX,
-            fontWeight="bold" if is_end else "normal",
-            color=INK,
-        )
-        found.append(words.encode(x=view.x(), y=view.y(), text="node:N"))
+        name = None if is_end else f"{WIDE}-{number}-{side}"
+        weight = "bold" if is_end else "normal"
+        found += _text(rows, "node", view, name=name, **SIDES[side], fontWeight=weight)
     return found
 
 
@@ -346,9 +364,8 @@ def _failed(
         sides.setdefault(str(room.side(at[row["node"]], row["when"], always=True)), []).append(row)
     said = []
     for side, beside in sides.items():
-        words = alt.Chart(alt.InlineData(values=beside), name=f"{WIDE}-failed-{number}-{side}")
-        text = words.mark_text(**SIDES[side], fontSize=FONT_PX, color=INK)
-        said.append(text.encode(x=view.x(), y=view.y(), text="when:N"))
+        name = f"{WIDE}-failed-{number}-{side}"
+        said += _text(beside, "when", view, name=name, **SIDES[side])
     return [cross, *said]
 
 
@@ -361,10 +378,20 @@ def _ruler(view: View, room: Room) -> list[alt.Chart]:
     row = {"x": _km(x), "x2": _km(x + length), "y": _km(y), "words": f"{length} km"}
     base = alt.Chart(alt.InlineData(values=[row])).encode(x=view.x(), y=view.y())
     rule = base.mark_rule(color=INK, strokeWidth=2).encode(x2="x2:Q")
-    words = base.mark_text(align="left", baseline="bottom", dy=-4, fontSize=FONT_PX, color=INK).encode(
-        text="words:N"
-    )
-    return [rule, words]
+    return [rule, *_text([row], "words", view, align="left", baseline="bottom", dy=-4)]
+
+
+def _text(
+    rows: Sequence[Mapping[str, Any]], field: str, view: View, name: str | None = None, **mark: Any
+) -> list[alt.Chart]:
+    """Words at their places, and below them paper around the letters: lines may pass behind them."""
+    paper = {"color": "white", "stroke": "white", "strokeWidth": _HALO_PX, "strokeJoin": "round"}
+    return [
+        alt.Chart(alt.InlineData(values=list(rows)), name=alt.Undefined if name is None else f"{name}{layer}")
+        .mark_text(**mark, fontSize=FONT_PX, **look)
+        .encode(x=view.x(), y=view.y(), text=f"{field}:N")
+        for layer, look in (("-paper", paper), ("", {"color": INK}))
+    ]
 
 
 def _point(node: str, at: Mapping[str, Points]) -> dict[str, Any]:

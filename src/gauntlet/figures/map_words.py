@@ -30,6 +30,8 @@ SIDES: Mapping[str, Mapping[str, Any]] = {
 """Where words may stand, in the order in which places are tried; of equally free ones the first is taken."""
 ON_PATH, ON_DETOUR, ON_LINK, ON_CIRCLE, OUTSIDE = 8.0, 4.0, 1.0, 1.0, 20.0
 """What it costs that words lie over a line, or beyond what is seen."""
+BESIDE = 12.0
+"""What it costs that words of a circle stand beside it rather than in it: less than to lie over others."""
 
 
 class View:
@@ -118,8 +120,8 @@ class Room:
         return best
 
     def inside(self, ring: Points, words: str) -> Points:
-        """Where words stand best within a circle by its corners, the topmost of equally good places; it takes
-        that room.
+        """Where words stand best within a circle by its corners, the topmost of equally good places, or just
+        beside it where they would lie over other words; it takes that room.
         """
         middle = np.array(self.view.pixels(ring[:-1].mean(axis=0)))
         # Half of what the words take, and some pixels to the line.
@@ -129,10 +131,12 @@ class Room:
         for turn in sorted(range(0, count, 3), key=lambda it: min(it, count - it)):
             corner = np.array(self.view.pixels(ring[turn]))
             inwards = (middle - corner) / max(math.hypot(*(middle - corner)), 1e-9)
-            x, y = corner + inwards * float(np.abs(inwards) @ half)
-            point = self.view.km(float(x), float(y))
-            box = self.view.box(point, words, "at")
-            tried.append((self._cost(box) + (OUTSIDE if meets(box, self.taken) else 0.0), point, box))
+            aside = inwards * float(np.abs(inwards) @ half)
+            for (x, y), cost in ((corner + aside, 0.0), (corner - aside, BESIDE)):
+                point = self.view.km(float(x), float(y))
+                box = self.view.box(point, words, "at")
+                over = OUTSIDE if meets(box, self.taken) else 0.0
+                tried.append((cost + over + self._cost(box), point, box))
         _, point, box = min(tried, key=lambda it: it[0])
         self.taken.append(box)
         return point

@@ -8,7 +8,7 @@ import altair as alt
 from gauntlet.figures.look import CAPACITY, PAGE_WIDTH, Look
 from gauntlet.figures.tidy import columns_of, data
 
-FIELDS = ("flow", "t", "throughput", "capacity", "cwnd", "rtt", "losses")
+FIELDS = ("flow", "t", "end", "throughput", "capacity", "cwnd", "rtt", "losses")
 """Columns after the protocol."""
 WIDTH = PAGE_WIDTH - 190
 
@@ -22,9 +22,9 @@ def windows(
 ) -> alt.VConcatChart:
     """Draw flows over time, one line a flow; below the throughput those of `PANELS` that are among `panels`.
 
-    Columns: `protocol` (the series), `flow` (its place in the run), `t` (s), `throughput` and `capacity`
-    (Mbit/s), `cwnd` (kB), `rtt` (ms), `losses` (packets); what is empty is not drawn. Raises UserError when a
-    column is missing.
+    Columns: `protocol` (the series), `flow` (its place in the run), `t` and `end` (s, of the window),
+    `throughput` and `capacity` (Mbit/s), `cwnd` (kB), `rtt` (ms), `losses` (packets); what is empty is not
+    drawn. Each window is a step from its start to its end. Raises UserError when a column is missing.
     """
     columns = columns_of(table, ("protocol", *FIELDS))
     look = look or Look.of_table(columns)
@@ -33,15 +33,15 @@ def windows(
 
     def time(name: str) -> alt.X:
         if name == ["", *below][-1]:
-            return alt.X("t:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
-        return alt.X("t:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
+            return alt.X("at:Q", title="time in the run (s)", scale=alt.Scale(nice=False))
+        return alt.X("at:Q", title=None, axis=alt.Axis(labels=False), scale=alt.Scale(nice=False))
 
     scale = alt.Scale(zero=True, domain=alt.DomainUnionWith(unionWith=[0, 1]))
 
     def lines(field: str, title: str, height: int, x: alt.X) -> alt.Chart:
         chart: alt.Chart = (
-            base.transform_filter(f"isValid(datum.{field}) && datum.{field} !== ''")
-            .mark_line(interpolate="step-after" if field == "losses" else "linear", clip=True)
+            _steps(base.transform_filter(f"isValid(datum.{field}) && datum.{field} !== ''"))
+            .mark_line(interpolate="step-after", clip=True)
             .encode(
                 x=x,
                 y=alt.Y(f"{field}:Q", title=title, scale=scale),
@@ -61,11 +61,13 @@ def windows(
 
     # Every flow met the same link in windows of its own: the one that starts first shows it.
     capacity = (
-        base.transform_filter("isValid(datum.capacity) && datum.capacity !== ''")
-        .transform_joinaggregate(first="argmin(t)")
-        .transform_filter("datum.protocol === datum.first.protocol && datum.flow === datum.first.flow")
+        _steps(
+            base.transform_filter("isValid(datum.capacity) && datum.capacity !== ''")
+            .transform_joinaggregate(first="argmin(t)")
+            .transform_filter("datum.protocol === datum.first.protocol && datum.flow === datum.first.flow")
+        )
         .mark_area(color=CAPACITY, opacity=1, fillOpacity=0.35, interpolate="step-after")
-        .encode(x=time(""), y=alt.Y("capacity:Q", title="", scale=scale))
+        .encode(x=time(""), y=alt.Y("capacity:Q", title="", scale=scale, stack=False))
     )
     top = alt.layer(capacity, lines("throughput", "throughput (Mbit/s)", 190, time("")))
     chart: alt.VConcatChart = alt.vconcat(
@@ -75,3 +77,10 @@ def windows(
         data=data(columns),
     ).resolve_scale(x="shared")
     return chart
+
+
+def _steps(chart: alt.Chart) -> alt.Chart:
+    """Each window twice, at its start and at its end: the last one, too, is drawn to its end."""
+    both = "[toNumber(datum.t), toNumber(datum.end)]"
+    stepped: alt.Chart = chart.transform_calculate(at=both).transform_flatten(["at"])
+    return stepped

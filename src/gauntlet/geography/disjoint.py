@@ -32,7 +32,8 @@ def paths(network: Network, source: str, target: str, count: int) -> list[Path]:
             way = nx.bellman_ford_path(residual, begin, end, weight="length_mm")
         except nx.NetworkXNoPath:
             raise UserError(
-                f"{network.name} has {number} node-disjoint paths from {source} to {target}, not {count}."
+                f"{network.name} has {number} node-disjoint paths from {source} to {target}, not {count}; "
+                f"ask for {number}."
             ) from None
         for arc in pairwise(way):
             length_mm = residual.edges[arc]["length_mm"]

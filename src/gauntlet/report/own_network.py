@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gauntlet import units
+from gauntlet.geography.remarks import remarks
+from gauntlet.report.evaluation import Evaluation
 
 
 def _to_the_microsecond(time_s: float) -> str:
@@ -50,3 +52,21 @@ def map_words(told: Mapping[str, Any]) -> str:
     if names:
         found.append(f"The challenge is {' or '.join(names)}.")
     return " ".join(found)
+
+
+def challenge_remarks(evaluation: Evaluation) -> list[str]:
+    """What of a challenge that runs had may not be meant, whichever paths they took."""
+    told = evaluation.results.map
+    paths: dict[str, list[Mapping[str, Any]]] = {}
+    challenges: dict[str, Mapping[str, Any]] = {}
+    for it in [] if told is None else told["sets"]:
+        if it["challenge"] is not None:
+            name = it["challenge"]["name"]
+            challenges[name] = it["challenge"]
+            paths.setdefault(name, []).extend(it["paths"])
+    if not challenges:
+        return []
+    # A run that failed may not say how long it lasted.
+    lasted_s = [run.record.get("virtual_s") for run in evaluation.results.runs()]
+    until_s = max((it for it in lasted_s if it), default=None)
+    return [it for name, challenge in challenges.items() for it in remarks(paths[name], challenge, until_s)]

@@ -14,6 +14,7 @@ from gauntlet.metrics.progress import repetitions_there
 from gauntlet.report.evaluation import Evaluation
 from gauntlet.report.in_path import idle_rules
 from gauntlet.report.nodes import busy
+from gauntlet.report.own_network import challenge_remarks
 from gauntlet.results.reader import Results
 
 NOT_CHECKED = "not checked"
@@ -199,6 +200,7 @@ def _instants(evaluation: Evaluation) -> list[tuple[str, list[str]]]:
 def _warnings(evaluation: Evaluation, missing: int, older: int) -> list[str]:
     found = [sentence] if (sentence := busy(evaluation)) else []
     found += idle_rules(evaluation)
+    found += challenge_remarks(evaluation)
     found += varying_beside(run.spec.get("flows", []) for run in evaluation.results.runs())
     if older:
         found.append(

@@ -94,8 +94,10 @@ def disagreements(study: Study, judged: Sequence[Judged]) -> RenderableType | No
     shown.add_column(justify="right")
     shown.add_column()
     for it in found:
-        ids = ", ".join(one.claim.id for one in it.claims)
-        shown.add_row(Text(str(len(it.claims))), Text.assemble(it.name, (f": {ids}", "dim")))
+        ids = ", ".join(one.claim.id if one.group == MEASURED else f"({one.claim.id})" for one in it.claims)
+        others = len(it.claims) - it.counted
+        beside = f" ({others} of them not counted)" if others else ""
+        shown.add_row(Text(str(len(it.claims))), Text.assemble(it.name, beside, (f": {ids}", "dim")))
     return Group(Text("Not reproduced, by cause:", style="bold"), shown)
 
 

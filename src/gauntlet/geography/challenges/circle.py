@@ -43,6 +43,11 @@ class Stage:
         """Its radius when it reaches farthest."""
         return max(self.radius_km, self._last_km)
 
+    @property
+    def changes(self) -> bool:
+        """Whether it grows or shrinks."""
+        return self.radius_km != self._last_km
+
     def covers(self, distance_km: float) -> Interval | None:
         """When what is so far from the middle is in the circle."""
         first, last = self.radius_km, self._last_km
@@ -75,7 +80,9 @@ class Circle:
 
     def rings(self) -> list[Ring]:
         """To draw: one a stage, as large as it gets."""
-        return [Ring(self.middle, it.largest_km, it.from_s, it.to_s) for it in self.stages]
+        return [
+            Ring(self.middle, it.largest_km, it.from_s, it.to_s, at_largest=it.changes) for it in self.stages
+        ]
 
     def _when(self, distance_km: np.float64) -> Iterator[Interval]:
         for stage in self.stages:

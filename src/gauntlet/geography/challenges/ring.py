@@ -14,6 +14,8 @@ class Ring:
     radius_km: float
     from_s: float
     to_s: float
+    at_largest: bool = False
+    """Whether it is smaller at other times between them."""
 
     def to_json(self) -> dict[str, Any]:
         """For machines."""

@@ -35,7 +35,7 @@ def geography(evaluation: Evaluation) -> list[Figure]:
         else ""
     )
     if any("detours" in path for it in sets for path in it["paths"]):
-        what += " Thin and dark are the ways that paths take meanwhile."
+        what += " Between two thin lines are the ways that paths take meanwhile."
     return [
         figure(
             name="map",

@@ -28,6 +28,7 @@ MOST_FLOWS = 3000
 
 COLUMNS = (
     "start_s",
+    "duration_s",
     "throughput_bps",
     "capacity_bps",
     "cwnd_bytes",
@@ -89,7 +90,7 @@ def series(evaluation: Evaluation) -> Series | None:
     drawn = figure(
         name="time-series",
         title="A stretch over time",
-        caption=f"One point for {length}, at its start. Grey: IP-layer capacity of the narrowest link. "
+        caption=f"One step for {length}. Grey: IP-layer capacity of the narrowest link. "
         + small
         + HELD_BACK
         + (
@@ -164,6 +165,7 @@ def _run(evaluation: Evaluation, row: Row, columns: dict[str, Any], merged: int)
         "trusted": row.trusted,
         "flow": row.flow,
         "t": _plain(coarse["start_s"], 2),
+        "end": _plain((columns["start_s"] + columns["duration_s"])[-1:], 2)[0],
         "throughput": _plain(coarse["throughput_bps"] * 1e-6, 3),
         "capacity": _plain(coarse["capacity_bps"] * 1e-6, 3),
         "cwnd": _plain(coarse["cwnd_bytes"] * 1e-3, 1),
@@ -197,6 +199,7 @@ def _columns(runs: list[dict[str, Any]]) -> dict[str, list[Any]]:
         count = len(run["t"])
         columns["protocol"] += [run["line"]] * count
         columns["flow"] += [run["flow"]] * count
-        for name in FIELDS[1:]:
+        columns["end"] += [*run["t"][1:], run["end"]]
+        for name in ("t", *FIELDS[3:]):
             columns[name] += ["" if value is None else value for value in run[name]]
     return columns

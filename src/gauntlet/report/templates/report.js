@@ -87,7 +87,7 @@
   );
 
   const picks = { condition: document.getElementById("pick-condition"), repetition: document.getElementById("pick-repetition"), protocol: document.getElementById("pick-protocol") };
-  const fields = ["t", "throughput", "capacity", "cwnd", "rtt", "losses"];
+  const fields = ["t", "end", "throughput", "capacity", "cwnd", "rtt", "losses"];
 
   const chosen = () => page.series.filter((run) =>
     run.condition === Number(picks.condition.value) && run.repetition === Number(picks.repetition.value) &&
@@ -98,6 +98,8 @@
     const rows = runs.flatMap((run) => run.t.map((_, at) => {
       const row = { protocol: run.line, flow: run.flow };
       fields.forEach((field) => { row[field] = run[field][at]; });
+      // Windows touch; `end` is that of the last one.
+      row.end = at + 1 < run.t.length ? run.t[at + 1] : run.end;
       return row;
     }));
     const header = ["protocol", "flow", ...fields];
