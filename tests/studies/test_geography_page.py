@@ -194,14 +194,14 @@ def test_the_page_has_what_the_choice_of_paths_brings_to_each_protocol() -> None
     }
     gain = [100 * (of[it, "iwpsp"] / of[it, "disjoint"] - 1) for it in ("mptcp-cubic", "restp-multipath")]
     both = 100 * (of["restp-multipath", "iwpsp"] / of["mptcp-cubic", "disjoint"] - 1)
-    assert f"{both:.0f} % more, of which {gain[0]:.0f} % come to MPTCP as well" in PAGE
+    assert f"ResTP has {both:.0f} % more; MPTCP over ResTP's paths has {gain[0]:.0f} % more, too." in PAGE
     least = rates("paths-100m", "mptcp-cubic", "disjoint")[-1]
     fast = {
         protocol: rates("paths-100m", protocol, "iwpsp")[-1] / least
         for protocol in ("mptcp-cubic", "restp-multipath")
     }
     more = [100 * (fast[it] - 1) for it in ("restp-multipath", "mptcp-cubic")]
-    assert f"at 100 Mbit/s it has {more[0]:.0f} % more, of which {more[1]:.0f} % come to MPTCP." in PAGE
+    assert f"At 100 Mbit/s it is {more[0]:.0f} %, and {more[1]:.0f} % for MPTCP." in PAGE
     assert f"They bring {gain[1]:.0f} %" in NOTES["paths-bring-it-to-restp"]
     assert f"MPTCP gains {gain[0]:.0f} %." in NOTES["paths-bring-it-to-restp"]
     alike = of["restp-multipath", "disjoint"] / of["mptcp-cubic", "disjoint"]
