@@ -1,4 +1,4 @@
-"""Equal guests have equal memory, as much as their run asks for, and how much decides nothing."""
+"""Equal guests have equal memory, as much as their run asks for, and a little more decides nothing."""
 
 import re
 import shutil

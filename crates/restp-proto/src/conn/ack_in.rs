@@ -138,6 +138,7 @@ impl Connection {
     }
 
     /// Something arrived; `advanced`: the cumulative number moved.
+    // R-CC-2
     fn on_progress(&mut self, cx: &mut Cx<'_>, index: usize, advanced: bool) {
         let path = &mut self.paths[index];
         path.progress.made(advanced);
@@ -278,9 +279,8 @@ impl Connection {
         self.note_cause();
     }
 
-    /// Reduces the window of path `index` as far as the cause of the loss demands, unless a timeout did and what had a
-    /// number then is still being repaired.
-    // R-LOSS-1, R-LOSS-2, R-CC-2
+    /// Reduces the window of path `index` as far as the cause of the loss demands.
+    // R-LOSS-1, R-LOSS-2
     fn slow_down(&mut self, now: crate::time::Instant, index: usize, cause: LossCause) {
         let owned = self.composition.profile().i_own_the_path;
         let path = &mut self.paths[index];

@@ -145,6 +145,11 @@ mod tests {
             rate.on_timeout(Instant::ZERO, 4);
             assert_eq!([rate.on_progress(advanced), rate.on_progress(true)], [true, false]);
         }
+        // Another one while the number stands where it stood.
+        rate.on_timeout(Instant::ZERO, 4);
+        assert!(rate.on_progress(false));
+        rate.on_timeout(Instant::ZERO, 4);
+        assert!(rate.on_progress(false));
     }
 
     #[test]

@@ -349,6 +349,38 @@ mod tests {
         assert_eq!(wait_ms, [125, 250, 250, 500]);
     }
 
+    // R-CC-2
+    #[test]
+    fn neither_a_loss_nor_a_mark_of_what_left_before_the_first_answer_since_a_timeout_tells_anything() {
+        let answered = |settles: bool| {
+            let mut window = window(3);
+            window.lose_all();
+            window.take_loss_event();
+            window.retransmit(at(300), 1);
+            window.retransmit(at(300), 2);
+            window.acknowledge(at(400), 2, &rtt());
+            if settles {
+                window.settle_timeout();
+            }
+            window
+        };
+        for settles in [true, false] {
+            let mut lost = answered(settles);
+            lost.lose_first();
+            assert_eq!(lost.take_loss_event(), !settles);
+            assert_eq!(answered(settles).take_mark_event(), !settles);
+        }
+        // What leaves later does, a repetition as well.
+        let mut lost = answered(true);
+        lost.retransmit(at(400), 3);
+        lost.mark_lost(3);
+        assert!(lost.take_loss_event());
+        let mut marked = answered(true);
+        marked.retransmit(at(400), 3);
+        marked.acknowledge(at(500), 4, &rtt());
+        assert!(marked.take_mark_event());
+    }
+
     // R-ARQ-5
     #[test]
     fn no_more_are_repeated_than_duplicates_leave_missing() {
