@@ -130,7 +130,7 @@ def test_a_link_that_is_down_unseen_was_not_asked_for_losses(judge: Judge, loss:
     outage = [entry(DELAY, 10.0, up=False), entry(DELAY, 12.0, up=True, loss=loss)]
     said = judge(run_network([*QUIET_TIMELINE, *outage], steady(1e6, 1052, 5.0), end_s=15.0)).undecided
     assert ("The loss asked of radio>core could not be checked" in said) == (loss > 0)
-    unseen = "That radio>core loses all that comes while it is down was not checked: no packet did."
+    unseen = "That radio>core loses all that comes while it is down was not checked: no packet came."
     assert (unseen in said) == (loss == 0)
 
 

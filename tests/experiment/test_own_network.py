@@ -314,7 +314,7 @@ ROUTE = '[[network.route]]\nnode = "{}"\nto = "{}"\nvia = "{}"\n'
         ),
         (
             {"links": LINE + link("s", "c", 'down = [["3s", "2s"]]')},
-            "an outage begins at 3s and ends at 2s, no later; write its beginning first",
+            "an outage ends after it begins, and not from 3s to 2s; write its beginning first",
         ),
         (
             {"links": LINE + link("s", "c", 'down = ["3s", "5s"]')},

@@ -189,7 +189,7 @@ def _judge_by_chance(
             if expected
             else f"The {name} asked of {link} could not be checked: no packet of a flow met it."
             if any(state.up and state.loss_probability for state in traffic.asked.states)
-            else f"That {link} loses all that comes while it is down was not checked: no packet did.",
+            else f"That {link} loses all that comes while it is down was not checked: no packet came.",
             missing=None,
             measured=measured,
             expected=allowed,

@@ -41,7 +41,8 @@ def _apart(ends: list[str]) -> list[str]:
 
 def _lists(spans: Any) -> Any:
     if isinstance(spans, list) and spans and not any(isinstance(span, list) for span in spans):
-        raise ValueError(f"each outage is a list of its own; write [{json.dumps(spans, default=str)}].")
+        pairs = [spans[at : at + 2] for at in range(0, len(spans), 2)]
+        raise ValueError(f"each outage is a list of its own; write {json.dumps(pairs, default=str)}.")
     return spans
 
 
@@ -52,7 +53,7 @@ def _ordered(spans: list[list[float]]) -> list[list[float]]:
         if span[0] >= span[1]:
             begin, end = (units.format_time(it) for it in span)
             raise ValueError(
-                f"an outage begins at {begin} and ends at {end}, no later; write its beginning first."
+                f"an outage ends after it begins, and not from {begin} to {end}; write its beginning first."
             )
         if number and span[0] <= spans[number - 1][1]:
             raise ValueError("an outage begins after the end of the one before; sort them, and join some.")

@@ -1,5 +1,6 @@
 """What of a challenge may not be meant: that it takes an end of the paths, or nothing of them at all."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,12 @@ def remarks(
             f"{named} takes nothing of the paths before {first_s:.1f} s, and the runs were over at "
             f"{until_s:.1f} s."
         ]
-    down = {it["node"]: it["down"] for it in challenge["nodes"]}
+    over_s = math.inf if until_s is None else until_s
+    down = {
+        it["node"]: spans
+        for it in challenge["nodes"]
+        if (spans := [span for span in it["down"] if span[0] < over_s])
+    }
     ends = dict.fromkeys(path["nodes"][place] for path in paths for place in (0, -1))
     return [
         f"{named} takes {end} itself, an end of the paths, at "

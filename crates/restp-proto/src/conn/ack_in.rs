@@ -187,11 +187,12 @@ impl Connection {
         } else {
             0
         };
-        self.on_losses(cx, index, found);
         if arrived {
             // As where a report says so: the repetition waits behind a queue that is not silent. R-ARQ-5
             self.on_progress(cx, index, false);
-        } else if third || found > 0 {
+        }
+        self.on_losses(cx, index, found);
+        if !arrived && (third || found > 0) {
             // The repetition needs a round trip of its own, behind the queue that the loss came from.
             self.arm_retransmit(cx.now, index);
         }
