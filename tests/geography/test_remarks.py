@@ -29,8 +29,8 @@ def said(city: str, until_s: float | None = None) -> list[str]:
             "Budapest",
             30.0,
             [
-                "The challenge 'own' takes Budapest itself, an end of the paths, at 20.0–40.0 s, "
-                "60.0–80.0 s; no path can help then."
+                "The challenge 'own' takes Budapest itself, an end of the paths, at 20.0–40.0 s; "
+                "no path can help then."
             ],
         ),
         ("Rome", None, ["The challenge 'own' takes no node and no link of these paths."]),
