@@ -41,6 +41,8 @@ enum Task {
         fresh: PathBuf,
         /// Output of `messages`.
         messages: PathBuf,
+        /// Output of `laboratory.py`.
+        laboratory: PathBuf,
     },
 }
 
@@ -176,13 +178,15 @@ fn main() -> ExitCode {
     match Arguments::parse().task {
         Task::Transfers { fresh, selection } => transfers(&selection, fresh),
         Task::Messages(selection) => messages(&selection),
-        Task::Page { transfers, fresh, messages } => match page::write(&transfers, &fresh, &messages) {
-            Ok(text) => print!("{text}"),
-            Err(sentence) => {
-                eprintln!("{sentence}");
-                return ExitCode::FAILURE;
+        Task::Page { transfers, fresh, messages, laboratory } => {
+            match page::write(&transfers, &fresh, &messages, &laboratory) {
+                Ok(text) => print!("{text}"),
+                Err(sentence) => {
+                    eprintln!("{sentence}");
+                    return ExitCode::FAILURE;
+                }
             }
-        },
+        }
     }
     ExitCode::SUCCESS
 }

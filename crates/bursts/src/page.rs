@@ -12,6 +12,8 @@ use crate::whole;
 
 /// Who is judged.
 const JUDGED: &str = "restp-file_harq";
+/// The same in the laboratory, which has names of its own.
+const JUDGED_IN_LABORATORY: &str = "restp-file-harq";
 /// Without congestion control and without a handshake, so that it is a class of its own.
 const UNCONTROLLED: &str = "kcp";
 /// What stands between the goals and their confirmation.
@@ -19,31 +21,39 @@ const CONFIRMATION: &str = "### The same with fresh seeds\n\nRecovery was tuned 
     registered unseen, and nothing was changed between their registration and their play. R-ARQ-4 was changed \
     afterwards, by what they showed ([what was changed since](#what-the-numbers-say)); for the code of today they \
     are no longer fresh.\n\n";
+/// What stands before what the laboratory says.
+const LABORATORY: &str = include_str!("laboratory.md");
 /// What stands before the numbers.
 const PREFACE: &str = include_str!("preface.md");
 /// What stands after them.
 const REMARKS: &str = include_str!("remarks.md");
 
-/// The page from the outputs of `transfers`, `transfers --fresh` and `messages`.
+/// The page from the outputs of `transfers`, `transfers --fresh`, `messages` and of `laboratory.py`.
 ///
 /// # Errors
 /// A sentence: a file cannot be read, or is not such an output.
-pub fn write(transfers: &Path, fresh: &Path, messages: &Path) -> Result<String, String> {
+pub fn write(transfers: &Path, fresh: &Path, messages: &Path, laboratory: &Path) -> Result<String, String> {
     let grid = Grid::registered();
-    let tries = read(transfers, Transfer::HEAD, |line| Transfer::from_line(line, &grid))?;
-    let again = read(fresh, Transfer::HEAD, |line| Transfer::from_line(line, &grid))?;
+    let [tries, again, kernel] = [transfers, fresh, laboratory]
+        .map(|path| read(path, Transfer::HEAD, |line| Transfer::from_line(line, &grid)));
+    let (tries, again, kernel) = (tries?, again?, self::results(&kernel?));
     let flows = read(messages, Flow::HEAD, Flow::from_line)?;
     let (tries, again) = (whole::cells(&grid, tries, false), whole::cells(&grid, again, true));
     let results = results(&tries);
     let mut page = PREFACE.to_owned();
     page.push_str("## Goals\n\n");
     page.push_str(&whole::missing(&grid, &tries));
-    page.push_str(&goals(&grid, &results));
+    page.push_str(&goals(&grid, &results, JUDGED, &AGAINST));
     page.push_str(CONFIRMATION);
     page.push_str(&whole::missing(&grid, &again));
-    page.push_str(&goals(&grid, &self::results(&again)));
+    page.push_str(&goals(&grid, &self::results(&again), JUDGED, &AGAINST));
+    page.push_str(LABORATORY);
+    page.push_str(&goals(&grid, &kernel, JUDGED_IN_LABORATORY, &AGAINST[..1]));
+    page.push_str("## Transfers\n\nIn the simulator. ");
     page.push_str(&transfer_tables(&results));
     page.push_str(&modes::table(&again));
+    page.push_str("\n## Transfers in the laboratory\n\n");
+    page.push_str(&transfer_tables(&kernel));
     page.push_str(&message_table(&flows));
     page.push_str(REMARKS);
     Ok(page)
@@ -65,12 +75,20 @@ fn name(cell: &Cell) -> String {
     format!("{} kB, {loss_percent} % in {burst_packets}s, {rtt_ms} ms", cell.size_bytes / 1000)
 }
 
-fn goals(grid: &Grid, results: &Results) -> String {
+/// Against whom: how a table's head says it, how a sentence does, and who counts.
+type Against = (&'static str, &'static str, fn(&str) -> bool);
+const AGAINST: [Against; 2] = [
+    ("against all", "all", |_| true),
+    ("without KCP", "those with congestion control", |name| name != UNCONTROLLED),
+];
+
+fn goals(grid: &Grid, results: &Results, judged: &str, against: &[Against]) -> String {
     let limits = grid.goals;
-    let all = Verdict::on(JUDGED, results, limits, |_| true);
-    let peers = Verdict::on(JUDGED, results, limits, |name| name != UNCONTROLLED);
+    let verdicts: Vec<(&str, Verdict)> = against
+        .iter()
+        .map(|(_, whom, counts)| (*whom, Verdict::on(judged, results, limits, counts)))
+        .collect();
     let say = |reached: bool| if reached { "reached" } else { "not reached" };
-    let mut text = String::from("| goal | against all | without KCP |\n|---|---|---|\n");
     let finished = |verdict: &Verdict| {
         format!(
             "{}: left behind in {} of {} cells",
@@ -95,23 +113,24 @@ fn goals(grid: &Grid, results: &Results) -> String {
         limits.within_share_percent
     );
     let bound = format!("never slower than {} times the fastest", limits.never_slower_than_ratio);
-    let _ = writeln!(
-        text,
-        "| finished in every cell where any of them finishes | {} | {} |",
-        finished(&all),
-        finished(&peers)
-    );
-    let _ = writeln!(text, "| {near} | {} | {} |", fast(&all), fast(&peers));
-    let _ = writeln!(text, "| {bound} | {} | {} |", slow(&all), slow(&peers));
-    for (what, verdict) in [("all", &all), ("those with congestion control", &peers)] {
+    let heads: Vec<&str> = against.iter().map(|(head, ..)| *head).collect();
+    let mut text = format!("| goal | {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+    let mut row = |goal: &str, told: &dyn Fn(&Verdict) -> String| {
+        let columns: Vec<String> = verdicts.iter().map(|(_, verdict)| told(verdict)).collect();
+        let _ = writeln!(text, "| {goal} | {} |", columns.join(" | "));
+    };
+    row("finished in every cell where any of them finishes", &finished);
+    row(&near, &fast);
+    row(&bound, &slow);
+    for (whom, verdict) in &verdicts {
         let cells: Vec<String> =
             verdict.slow.iter().map(|(cell, ratio)| format!("{} ({ratio:.1})", name(cell))).collect();
         if !cells.is_empty() && cells.len() <= 12 {
-            let _ = writeln!(text, "\nSlower than the bound against {what}: {}.", cells.join("; "));
+            let _ = writeln!(text, "\nSlower than the bound against {whom}: {}.", cells.join("; "));
         }
         let cells: Vec<String> = verdict.left_behind.iter().map(name).collect();
         if !cells.is_empty() {
-            let _ = writeln!(text, "\nLeft behind by {what}: {}.", cells.join("; "));
+            let _ = writeln!(text, "\nLeft behind by {whom}: {}.", cells.join("; "));
         }
     }
     text.push('\n');
@@ -121,9 +140,8 @@ fn goals(grid: &Grid, results: &Results) -> String {
 fn transfer_tables(results: &Results) -> String {
     let stacks: BTreeSet<&String> = results.values().flat_map(BTreeMap::keys).collect();
     let sizes: BTreeSet<usize> = results.keys().map(|cell| cell.size_bytes).collect();
-    let mut text = String::from(
-        "## Transfers\n\nMedian seconds; in brackets how many tries finished, where not all did. Bold: the fastest.\n",
-    );
+    let mut text =
+        String::from("Median seconds; in brackets how many tries finished, where not all did. Bold: the fastest.\n");
     for size in sizes {
         let _ = writeln!(text, "\n### {} kB\n", size / 1000);
         let head: Vec<&str> = stacks.iter().map(|stack| stack.as_str()).collect();
@@ -206,6 +224,7 @@ mod tests {
         let page = include_str!("../../../docs/bursts.md");
         assert!(page.starts_with(PREFACE), "preface.md");
         assert!(page.contains(CONFIRMATION), "the confirmation");
+        assert!(page.contains(LABORATORY), "laboratory.md");
         assert!(page.ends_with(REMARKS), "remarks.md");
     }
 
@@ -216,7 +235,7 @@ mod tests {
         let told = |own, uncontrolled, other| {
             let of = |stack: &str, seconds| Transfer { stack: stack.into(), cell, seed: 1, seconds };
             let tries = [of(JUDGED, own), of(UNCONTROLLED, uncontrolled), of("quinn-bbr", other)];
-            goals(&grid, &results(&tries))
+            goals(&grid, &results(&tries), JUDGED, &AGAINST)
         };
         let text = told(Some(3.0), Some(1.0), Some(4.0));
         for wanted in [

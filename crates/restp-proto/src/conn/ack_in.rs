@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::copies::is_stub;
+use super::out_ack::{STRICT_VECTOR_WORDS, VECTOR_WORDS};
 use super::path::{Stage, Timer};
 use super::sender::Acked;
 use super::{Connection, Cx, LocalFin};
@@ -10,7 +11,7 @@ use crate::cc::{AckSample, Coupling, PathShare};
 use crate::log::LogEvent;
 use crate::profile::{AckReport, AckTiming, Congestion, LossCause, Ordering};
 use crate::seq;
-use crate::wire::{Flags, Packet, Report, Sequence};
+use crate::wire::{Flags, Packet, Report, Sequence, WORD_BYTES};
 
 /// Report blocks that are looked at; an honest receiver has no reason to send more, a hostile one might.
 const MAX_BLOCKS: usize = 16;
@@ -97,6 +98,7 @@ impl Connection {
         let path = &mut self.paths[index];
         let rtt = &path.rtt;
         let isn = path.local_isn;
+        path.tx.report_is_full = false;
         match packet.report {
             Report::None => None,
             Report::Sack(blocks) => {
@@ -116,6 +118,9 @@ impl Connection {
                 None
             }
             Report::Snack(snack) => {
+                let strict = self.composition.profile().tuning.strict_header;
+                let most_words = if strict { STRICT_VECTOR_WORDS } else { VECTOR_WORDS };
+                path.tx.report_is_full = snack.vector.len() >= most_words * WORD_BYTES;
                 let first = ack + u64::from(snack.hole.offset);
                 let after = first + u64::from(snack.hole.size);
                 if after >= path.tx.next() {

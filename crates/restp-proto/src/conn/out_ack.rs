@@ -16,7 +16,9 @@ use crate::wire::{
 const BLOCK_ROOM: usize = 64;
 /// Words of SNACK vector at most: 2048 packets beyond the first hole (answer F5), which are 10 Mbit/s over a geostationary
 /// satellite with room for a queue. What is not reported in time is sent again in vain.
-const VECTOR_WORDS: usize = 64;
+pub(super) const VECTOR_WORDS: usize = 64;
+/// And where a header has no room for as many.
+pub(super) const STRICT_VECTOR_WORDS: usize = 2;
 
 impl Connection {
     pub(super) fn poll_ack(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
@@ -81,7 +83,7 @@ impl Connection {
         // The report borrows from these, so they live until the packet is written.
         let mut blocks = [[0; 8]; BLOCK_ROOM];
         let mut snack = SnackBuilder::<VECTOR_WORDS>::new();
-        let mut small = SnackBuilder::<2>::new();
+        let mut small = SnackBuilder::<STRICT_VECTOR_WORDS>::new();
         if path.rx.has_hole() && !probe && third.is_none() {
             match kind {
                 AckReport::Cumulative => {}
@@ -100,7 +102,7 @@ impl Connection {
                     let (ack, highest) = (seq::to_wire(isn, next), seq::to_wire(isn, end - 1));
                     let built = if room > VECTOR_WORDS {
                         snack.build(ack, highest, received)
-                    } else if room > 2 {
+                    } else if room > STRICT_VECTOR_WORDS {
                         small.build(ack, highest, received)
                     } else {
                         None

@@ -136,12 +136,14 @@ pub(crate) struct SendWindow {
     /// The latest transmission that was found lost.
     lost_order: u64,
     reordering: Reordering,
-    /// Flights since the latest RTT sample of which a packet that was sent once was found lost.
-    unsampled: u32,
+    /// Flights since the latest RTT sample of which a packet was found lost that had been sent once, since the one before.
+    unsampled: u8,
     /// Such a packet was found lost after the latest of them.
     once_lost: bool,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
+    /// The latest report is as long as reports get: what is not named beyond it may have arrived all the same.
+    pub report_is_full: bool,
     share: LossShare,
     /// Acknowledgements are to name the messages that have arrived.
     names_messages: bool,
@@ -172,6 +174,7 @@ impl SendWindow {
             unsampled: 0,
             once_lost: false,
             report_is_whole: true,
+            report_is_full: false,
             share: LossShare::default(),
             names_messages: false,
         }

@@ -54,6 +54,18 @@ fn the_preset_for_lossy_links_takes_no_loss_for_congestion_as_such() {
     assert!(own * 3.0 < other, "{own} s, with a window that each loss shrinks {other} s");
 }
 
+/// More packets are on their way than a report names, and repetitions are lost as well.
+// R-ARQ-5
+#[test]
+fn a_satellite_that_loses_every_twentieth_packet_is_no_obstacle() {
+    let link = LinkConfig { loss: Loss::Bernoulli(0.05), ..LinkConfig::new(10_000_000, MS * 300) };
+    let preset = Profile { reliability: Reliability::Arq, ..Profile::file_harq() };
+    for seed in 1..=3 {
+        let (seconds, packets) = transfer(seed, &preset, &link, 10_000_000);
+        assert!(seconds < 15.0 && packets < 9_500, "{seconds} s, {packets} packets, of which 8,550 are needed");
+    }
+}
+
 // R-HARQ-4
 #[test]
 fn encoded_packets_cost_a_transfer_nothing() {

@@ -12,17 +12,19 @@ const DENSE: f64 = 0.4;
 
 /// Doublings of the time for which an overtaken packet is waited for, at most: from a LAN's round trip to that of a
 /// geostationary satellite.
-const MOST_DOUBLINGS: u32 = 10;
+const MOST_DOUBLINGS: u8 = 10;
 
 impl SendWindow {
     fn mark_lost(&mut self, index: u64) {
+        let reduced_at = self.reduced_at;
         let Some(sent) = self.get_mut(index) else { return };
         if sent.fate != Fate::InFlight {
             return;
         }
         sent.fate = Fate::Lost;
         let order = sent.order;
-        let once = sent.transmissions == 1;
+        // What left before the latest of the flights that count is of that flight.
+        let once = sent.transmissions == 1 && order > reduced_at;
         if order > self.left_at {
             self.share.on_lost();
         }
@@ -52,8 +54,9 @@ impl SendWindow {
         let patience = patience * (1 << self.unsampled.saturating_sub(1).min(MOST_DOUBLINGS));
         let reported = self.reported.min(self.next());
         // Where a repetition was the newest to arrive, packets of any number were sent before it. Beyond what was reported
-        // only time tells: the peer may have them and have said so in an acknowledgement that is on its way.
-        let end = if self.newest_repeats { self.next() } else { reported };
+        // only time tells: the peer may have them and have said so in an acknowledgement that is on its way, or have no
+        // room to say so.
+        let end = if self.newest_repeats && !self.report_is_full { self.next() } else { reported };
         let mut found = 0;
         let mut next = None;
         for index in self.first..end {
@@ -184,7 +187,7 @@ impl SendWindow {
         if fresh {
             self.reduced_at = self.order;
             // A repetition that is lost says no more of the RTT than its first loss did.
-            self.unsampled = self.unsampled.saturating_add(u32::from(std::mem::take(&mut self.once_lost)));
+            self.unsampled = self.unsampled.saturating_add(u8::from(std::mem::take(&mut self.once_lost)));
             let next = self.next();
             if let Some(arrivals) = &mut self.arrivals {
                 arrivals.on_loss_event(self.first, next);
@@ -309,6 +312,18 @@ mod tests {
         assert_eq!(window.next_lost(), Some(2));
     }
 
+    // R-ARQ-5
+    #[test]
+    fn what_a_full_report_has_no_room_for_is_waited_for_until_there_is_room() {
+        let mut window = window(5);
+        window.retransmit(at(300), 1);
+        window.report_is_full = true;
+        window.acknowledge(at(400), 2, &rtt());
+        assert_eq!(window.detect(at(400), &rtt()).0, 0);
+        window.report_is_full = false;
+        assert_eq!(window.detect(at(400), &rtt()).0, 4);
+    }
+
     // R-ARQ-4
     #[test]
     fn the_oldest_packet_is_repeated_first_whenever_it_was_found_lost() {
@@ -329,12 +344,16 @@ mod tests {
     // R-ARQ-5
     #[test]
     fn patience_doubles_with_flights_that_lose_what_was_sent_once_and_not_with_lost_repetitions() {
-        let mut window = window(1);
+        let mut window = window(2);
         let (mut lost, mut wait_ms) = (0, Vec::new());
-        for sent_once in [true, true, false, true] {
-            if sent_once {
+        // Another packet each time; its repetition; and with that what has been on its way since before the first.
+        for (another, old) in [(true, false), (true, false), (false, false), (false, true), (true, false)] {
+            if another {
                 lost = window.next();
                 window.transmit(at(0), packet(lost), false);
+            }
+            if old {
+                window.mark_lost(1);
             }
             window.mark_lost(lost);
             assert!(window.take_loss_event());
@@ -346,7 +365,7 @@ mod tests {
             let late_at = window.detect(at(0), &rtt()).1.unwrap();
             wait_ms.push(late_at.saturating_since(at(0)).as_millis());
         }
-        assert_eq!(wait_ms, [125, 250, 250, 500]);
+        assert_eq!(wait_ms, [125, 250, 250, 250, 500]);
     }
 
     // R-CC-2
