@@ -522,6 +522,9 @@ end
 
 -- Frames (chapter 11.1) ---------------------------------------------------------------------------------------
 
+-- What a number of an application and the length of a stream are at most: 32 bits and 62 (R-STR-2).
+local MOST_CODE, MOST_OCTETS = UInt64(0xFFFFFFFF), UInt64(0xFFFFFFFF, 0x3FFFFFFF)
+
 -- What a frame's numbers are, in their order.
 local FRAME_NUMBERS = {
   [0x01] = { "stream", "offset" }, [0x11] = { "stream", "offset" }, [0x02] = { "stream", "code", "final_length" },
@@ -540,30 +543,42 @@ local function frame_number(tvb, at, stop)
   return range, value
 end
 
--- Shows the frame at `at` under `tree`; returns where the next begins, or nothing if this is none.
+-- Shows the frame at `at` under `tree`, if it is one; returns where the next begins, or nothing.
 local function read_frame(tvb, tree, at, stop)
   local kind = tvb(at, 1):uint()
   local numbers = FRAME_NUMBERS[kind]
   if not numbers then return nil end
-  tree:add(fields["frame.kind"], tvb(at, 1))
+  local shown = { { "kind", tvb(at, 1) } }
+  local read = {}
   at = at + 1
   for _, name in ipairs(numbers) do
     local range, value = frame_number(tvb, at, stop)
     if not range then return nil end
-    tree:add(fields["frame." .. name], range, value)
+    table.insert(shown, { name, range, value })
+    read[name] = value
     at = at + range:len()
   end
+  if read.code and read.code > MOST_CODE then return nil end
   if kind == 0x01 or kind == 0x11 then
     local range, length = frame_number(tvb, at, stop)
     if not range or at + range:len() + length:tonumber() > stop then return nil end
+    if read.offset > MOST_OCTETS - length then return nil end
     at = at + range:len()
-    if length:tonumber() > 0 then tree:add(fields["frame.data"], tvb(at, length:tonumber())) end
-    return at + length:tonumber()
+    if length:tonumber() > 0 then table.insert(shown, { "data", tvb(at, length:tonumber()) }) end
+    at = at + length:tonumber()
   elseif kind == 0x07 then
     if at >= stop or tvb(at, 1):uint() > 15 then return nil end
-    tree:add(fields["frame.urgency"], tvb(at, 1), tvb(at, 1):bitfield(4, 3))
-    tree:add(fields["frame.turns"], tvb(at, 1), tvb(at, 1):bitfield(7, 1) == 1)
-    return at + 1
+    table.insert(shown, { "urgency", tvb(at, 1), tvb(at, 1):bitfield(4, 3) })
+    table.insert(shown, { "turns", tvb(at, 1), tvb(at, 1):bitfield(7, 1) == 1 })
+    at = at + 1
+  end
+  for _, entry in ipairs(shown) do
+    local name, range, value = entry[1], entry[2], entry[3]
+    if value == nil then
+      tree:add(fields["frame." .. name], range)
+    else
+      tree:add(fields["frame." .. name], range, value)
+    end
   end
   return at
 end

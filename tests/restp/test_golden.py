@@ -157,7 +157,7 @@ def test_a_copy_and_the_stubs_that_repeat_it() -> None:
     assert encoded.fec == Fec(1, 0)
     assert stub.fec is None
     stubs = {name for name in GOOD if read(name).is_stub}
-    assert stubs == {"mp_stub", "mp_stub_harq"}
+    assert stubs == {"mp_stub", "mp_stub_harq", "mp_stub_borne"}
 
 
 def test_the_example_of_chapter_9() -> None:

@@ -1,4 +1,4 @@
-"""What a receiver takes but no sender may send is named, and the golden vectors are well sent but for two."""
+"""What a receiver takes but no sender may send is named; the golden vectors are well sent but for three."""
 
 from dataclasses import replace
 
@@ -10,8 +10,9 @@ from restp_decoder.header import Error, Flags, Flow, Order
 from restp_decoder.paths import CapableFlags, Dss, MpCapable
 from tests.restp.document import DROPS, PSEUDO_HEADERS, VECTORS
 
-# The first shows bits that receivers ignore; the second adds a word of zeros to its vector.
-FAULTY = {"datagram_reserved_hints": 4, "snack_offset": 1}
+# The first shows bits that receivers ignore; the second adds a word of zeros to its vector; the third has
+# length 2 and C.
+FAULTY = {"datagram_reserved_hints": 4, "snack_offset": 1, "mp_stub_borne": 2}
 
 
 @pytest.mark.parametrize(

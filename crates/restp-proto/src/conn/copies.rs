@@ -209,9 +209,38 @@ impl Connection {
     }
 }
 
-/// It has a number and a mapping for it, and no payload.
+/// It has a mapping, and no payload. A sender makes it of length 1 and without a check; a receiver is not so strict.
 // R-MP-15
 pub(super) fn is_stub(packet: &Packet<'_>) -> bool {
     let mapping = packet.dss.and_then(|dss| dss.mapping);
     packet.payload.is_empty() && mapping.is_some_and(|mapping| mapping.length > 0 && !mapping.data_fin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Dss, DssMapping};
+
+    /// R-MP-15
+    #[test]
+    fn a_stub_is_taken_with_any_length_and_check_but_not_as_the_end_of_the_data() {
+        let usual = DssMapping {
+            data_sequence: 1,
+            subflow_sequence: 2,
+            length: 1,
+            data_fin: false,
+            payload_crc: None,
+        };
+        for (mapping, wanted) in [
+            (usual, true),
+            (DssMapping { length: 2, payload_crc: Some(0), ..usual }, true),
+            (DssMapping { length: 0, ..usual }, false),
+            (DssMapping { data_fin: true, ..usual }, false),
+        ] {
+            let dss = Some(Dss { data_ack: None, mapping: Some(mapping) });
+            let packet = Packet { dss, ..Packet::new(crate::wire::Header::default()) };
+            assert_eq!(is_stub(&packet), wanted, "{mapping:?}");
+            assert!(!is_stub(&Packet { payload: b"data", ..packet }), "{mapping:?}");
+        }
+    }
 }

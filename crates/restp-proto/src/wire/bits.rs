@@ -10,7 +10,8 @@ bitflags! {
         const CWR = 0x80;
         /// ECN echo (RFC 3168).
         const ECE = 0x40;
-        /// Urgent: senders leave it 0, receivers ignore it (A13).
+        /// On data a part of a packet (R-SIZE-4), on the SYN of a connection the wish for streams (R-STR-1); ignored elsewhere
+        /// (A13).
         const URG = 0x20;
         /// The acknowledgement number is valid (E2).
         const ACK = 0x10;
@@ -34,7 +35,8 @@ bitflags! {
     /// The Flow field: connection management, 4 of 6 bits in use (A4).
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Flow: u8 {
-        /// Cookie request or grant.
+        /// On a SYN a cookie is asked for, granted or, in version 1, presented; on other packets a challenge or the answer to
+        /// one (R-COOKIE-1, R-COOKIE-4).
         const CKI = 0x20;
         /// Three-way handshake.
         const CON = 0x10;
