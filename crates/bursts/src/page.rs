@@ -140,8 +140,9 @@ fn goals(grid: &Grid, results: &Results, judged: &str, against: &[Against]) -> S
 fn transfer_tables(results: &Results) -> String {
     let stacks: BTreeSet<&String> = results.values().flat_map(BTreeMap::keys).collect();
     let sizes: BTreeSet<usize> = results.keys().map(|cell| cell.size_bytes).collect();
-    let mut text =
-        String::from("Median seconds; in brackets how many tries finished, where not all did. Bold: the fastest.\n");
+    let mut text = String::from(
+        "Median seconds; in brackets how many tries finished, where not all did. Bold: the fastest.\n",
+    );
     for size in sizes {
         let _ = writeln!(text, "\n### {} kB\n", size / 1000);
         let head: Vec<&str> = stacks.iter().map(|stack| stack.as_str()).collect();

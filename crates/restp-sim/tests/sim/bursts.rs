@@ -62,7 +62,10 @@ fn a_satellite_that_loses_every_twentieth_packet_is_no_obstacle() {
     let preset = Profile { reliability: Reliability::Arq, ..Profile::file_harq() };
     for seed in 1..=3 {
         let (seconds, packets) = transfer(seed, &preset, &link, 10_000_000);
-        assert!(seconds < 15.0 && packets < 9_500, "{seconds} s, {packets} packets, of which 8,550 are needed");
+        assert!(
+            seconds < 15.0 && packets < 9_500,
+            "{seconds} s, {packets} packets, of which 8,550 are needed"
+        );
     }
 }
 
