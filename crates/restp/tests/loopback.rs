@@ -37,6 +37,21 @@ async fn the_accepting_side_sends_as_well_as_it_receives() {
     transfer(incoming, outgoing, SIZE_BYTES).await;
 }
 
+// R-SIZE-2
+#[tokio::test]
+async fn the_search_finds_that_loopback_carries_more_than_the_base() {
+    let tuning = Tuning { search_packet_bytes: Some(1472), ..Profile::file_arq().tuning };
+    let profile = Profile { tuning, ..Profile::file_arq() };
+    let ((_client, outgoing), (_server, incoming)) = pair(&profile).await;
+    let found = async {
+        while [&outgoing, &incoming].iter().any(|end| end.path_stats()[0].1.packet_bytes < 1472) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(HANGS, found).await.expect("it hangs");
+    transfer(outgoing, incoming, SIZE_BYTES / 4).await;
+}
+
 #[tokio::test]
 async fn a_stream_carries_both_directions_at_once() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
