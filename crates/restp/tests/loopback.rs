@@ -223,6 +223,27 @@ async fn an_abort_reaches_the_peer() {
 }
 
 #[tokio::test]
+async fn connections_that_nobody_accepts_are_reset_beyond_a_limit() {
+    const BACKLOG: usize = 1024;
+    let (server, listener, address) = server(&Profile::file_arq()).await;
+    let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let connect = || async { client.connect(address, PORT, Profile::file_arq()).await.unwrap() };
+    let mut waiting = Vec::new();
+    for _ in 0..BACKLOG {
+        waiting.push(connect().await);
+    }
+    let beyond = connect().await;
+    assert_eq!(timeout(HANGS, beyond.closed()).await.expect("it hangs").unwrap(), CloseReason::Reset);
+    assert_eq!(server.connections(), BACKLOG);
+    // Who is accepted makes room for another.
+    let _first = listener.accept().await.unwrap();
+    waiting.push(connect().await);
+    for _ in 0..BACKLOG {
+        timeout(HANGS, listener.accept()).await.expect("it hangs").unwrap();
+    }
+}
+
+#[tokio::test]
 async fn what_was_sent_arrives_although_all_handles_are_dropped() {
     let ((client, outgoing), (_server, incoming)) = pair(&Profile::file_arq()).await;
     let sent = content(1 << 20);
