@@ -271,6 +271,31 @@ async fn a_transfer_goes_on_while_its_endpoint_is_bound_anew() {
     assert!(server.stats().rebindings > 0);
 }
 
+// R-ENCAP-3
+#[tokio::test]
+async fn an_end_that_only_receives_tells_its_peer_where_it_is_bound_anew() {
+    let ((client, outgoing), (server, incoming)) = pair(&Profile::file_arq()).await;
+    incoming.send("before the move").await.unwrap();
+    assert_eq!(outgoing.recv().await.unwrap().unwrap().payload, "before the move");
+    let acknowledged = async {
+        while incoming.path_stats()[0].1.in_flight_packets > 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(HANGS, acknowledged).await.expect("it hangs");
+    client.rebind("127.0.0.1:0".parse().unwrap()).unwrap();
+    // Neither end owes the other anything, so that nothing but the call from there tells where it is.
+    let followed = async {
+        while server.stats().rebindings == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(HANGS, followed).await.expect("it hangs");
+    incoming.send("after the move").await.unwrap();
+    let message = timeout(HANGS, outgoing.recv()).await.expect("it hangs").unwrap().unwrap();
+    assert_eq!(message.payload, "after the move");
+}
+
 /// Polls `future` with a waker of its own and drops it: whether something still holds the waker.
 fn leaves_a_waker<T>(future: impl Future<Output = T>) -> bool {
     struct Nobody;

@@ -37,6 +37,21 @@ async fn the_accepting_side_sends_as_well_as_it_receives() {
     transfer(incoming, outgoing, SIZE_BYTES).await;
 }
 
+// R-SIZE-2
+#[tokio::test]
+async fn the_search_finds_that_loopback_carries_more_than_the_base() {
+    let tuning = Tuning { search_packet_bytes: Some(1472), ..Profile::file_arq().tuning };
+    let profile = Profile { tuning, ..Profile::file_arq() };
+    let ((_client, outgoing), (_server, incoming)) = pair(&profile).await;
+    let found = async {
+        while [&outgoing, &incoming].iter().any(|end| end.path_stats()[0].1.packet_bytes < 1472) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    timeout(HANGS, found).await.expect("it hangs");
+    transfer(outgoing, incoming, SIZE_BYTES / 4).await;
+}
+
 #[tokio::test]
 async fn a_stream_carries_both_directions_at_once() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -205,6 +220,27 @@ async fn an_abort_reaches_the_peer() {
     outgoing.abort();
     assert_eq!(timeout(HANGS, incoming.closed()).await.expect("it hangs").unwrap(), CloseReason::Reset);
     assert_eq!(outgoing.closed().await.unwrap(), CloseReason::Aborted);
+}
+
+#[tokio::test]
+async fn connections_that_nobody_accepts_are_reset_beyond_a_limit() {
+    const BACKLOG: usize = 1024;
+    let (server, listener, address) = server(&Profile::file_arq()).await;
+    let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let connect = || async { client.connect(address, PORT, Profile::file_arq()).await.unwrap() };
+    let mut waiting = Vec::new();
+    for _ in 0..BACKLOG {
+        waiting.push(connect().await);
+    }
+    let beyond = connect().await;
+    assert_eq!(timeout(HANGS, beyond.closed()).await.expect("it hangs").unwrap(), CloseReason::Reset);
+    assert_eq!(server.connections(), BACKLOG);
+    // Who is accepted makes room for another.
+    let _first = listener.accept().await.unwrap();
+    waiting.push(connect().await);
+    for _ in 0..BACKLOG {
+        timeout(HANGS, listener.accept()).await.expect("it hangs").unwrap();
+    }
 }
 
 #[tokio::test]

@@ -50,6 +50,20 @@ async fn lengths_beyond_the_limit_and_ends_within_a_message_are_errors() {
     assert!(error.to_string().contains("1024 bytes but 1000 are allowed"), "{error}");
 }
 
+#[tokio::test]
+async fn the_limit_holds_for_a_message_that_arrives_whole() {
+    let ((_client, outgoing), (_server, incoming)) = pair(&Profile::file_arq()).await;
+    let mut octets = vec![7; 4 + 100 + 4 + 101];
+    octets[..4].copy_from_slice(&[0, 0, 0, 100]);
+    octets[104..108].copy_from_slice(&[0, 0, 0, 101]);
+    outgoing.send(octets).await.unwrap();
+    let mut receiver = Records::new(incoming).unwrap().with_limit(100);
+    let first = timeout(HANGS, receiver.recv()).await.expect("it hangs").unwrap();
+    assert_eq!(first.map(|message| message.len()), Some(100));
+    let error = timeout(HANGS, receiver.recv()).await.expect("it hangs").unwrap_err();
+    assert!(error.to_string().contains("101 bytes but 100 are allowed"), "{error}");
+}
+
 // R-FRM-3
 #[tokio::test]
 async fn over_fixed_framing_a_packet_holds_as_many_whole_messages_as_fit() {

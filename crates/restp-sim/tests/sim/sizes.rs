@@ -96,6 +96,24 @@ fn the_search_finds_what_the_path_carries_and_its_losses_slow_nothing_down() {
     }
 }
 
+// R-SIZE-2
+#[test]
+fn after_ten_minutes_a_path_that_has_come_to_carry_more_is_searched_again() {
+    let mut pair = Pair::new(3, &searching(Profile::file_arq()), &link(1500));
+    let (_, bound) = watch(&mut pair, 0);
+    bound.store(1250, Ordering::Relaxed);
+    let conn = pair.connect();
+    pair.net.run_for(Duration::from_secs(30));
+    let size = found(&mut pair, |pair| pair.client, conn)[0].1;
+    assert!(size <= 1250 && 1250 - size < STEP_BYTES, "{size}");
+    let probes = counters(&mut pair, conn).size_probes;
+    bound.store(usize::MAX, Ordering::Relaxed);
+    pair.net.run_for(Duration::from_secs(570));
+    assert_eq!(counters(&mut pair, conn).size_probes, probes, "not earlier");
+    pair.net.run_for(Duration::from_secs(30));
+    assert_eq!(found(&mut pair, |pair| pair.client, conn)[0].1, 1472);
+}
+
 // R-SIZE-1
 #[test]
 fn nobody_searches_who_was_not_asked_to() {

@@ -33,9 +33,14 @@ fn private(start: u8) -> PrivateKey {
 
 /// A server that is known by its public key and takes any client, and the keys of a client of it.
 fn server() -> (Endpoint, Keys) {
+    server_with(EndpointConfig { max_half_open: SLOTS, ..EndpointConfig::default() })
+}
+
+fn server_with(config: EndpointConfig) -> (Endpoint, Keys) {
     let own = private(3);
     let client = Keys::ik_client(private(2), own.public());
-    let mut server = endpoint(Keys::ik_server(own, Peers::Any), 9);
+    let keys = Some(Keys::ik_server(own, Peers::Any));
+    let mut server = Endpoint::new(EndpointConfig { keys, ..config }, [9; 32]);
     server.listen(PORT, composition(), false).unwrap();
     (server, client)
 }
@@ -192,6 +197,45 @@ fn one_address_gets_its_share_of_slots() {
     }
     assert_eq!(server.connections(), 2 * share, "without a cookie and with one");
     assert!(server.stats().limit_refusals > 0);
+}
+
+// R-SEC-2
+#[test]
+fn a_connection_that_is_proven_gives_its_slot_back() {
+    let (mut server, keys) = server_with(EndpointConfig { max_half_open: 8, ..EndpointConfig::default() });
+    let mut clients = endpoint(keys, 1);
+    for number in 0..20 {
+        clients.connect(NOW, path(number), 1, PORT, &composition()).unwrap();
+        let said = talk(&mut clients, &mut server, NOW);
+        assert_eq!(accepted(&mut server).len(), 1, "client {number} gets in");
+        assert!(!said.iter().any(|datagram| is_grant(datagram)), "client {number} is asked for no cookie");
+    }
+    assert_eq!(server.connections(), 20);
+}
+
+// R-SEC-2, R-PROT-9
+#[test]
+fn strangers_who_show_a_cookie_and_prove_nothing_hold_no_more_slots_than_there_are() {
+    let limits = [
+        EndpointConfig { max_half_open: 8, ..EndpointConfig::default() },
+        EndpointConfig { max_connections: 8, ..EndpointConfig::default() },
+    ];
+    for config in limits {
+        let (mut server, keys) = server_with(config);
+        let mut strangers = endpoint(keys, 1);
+        for number in 0..20 {
+            let syn = first_packet(&mut strangers, path(number), 1);
+            server.handle(NOW, turned(path(number)), Ecn::NotEct, &syn);
+            // They show the cookie that they are asked for, and never go on.
+            for (_, grant) in packets(&mut server, NOW).iter().filter(|(_, answer)| is_grant(answer)) {
+                strangers.handle(NOW, path(number), Ecn::NotEct, grant);
+            }
+            for (_, syn) in packets(&mut strangers, NOW) {
+                server.handle(NOW, turned(path(number)), Ecn::NotEct, &syn);
+            }
+        }
+        assert_eq!((server.connections(), server.stats().limit_refusals), (8, 12));
+    }
 }
 
 /// A server that takes one client, the keys of that client, and how often it was asked whether it takes one: once for
