@@ -1,5 +1,7 @@
 //! The protocol in simulated networks: one module per subject.
 
+#[cfg(feature = "protected")]
+mod attempts;
 mod bursts;
 mod compositions;
 mod copies;
