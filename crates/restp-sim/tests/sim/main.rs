@@ -1,5 +1,6 @@
 //! The protocol in simulated networks: one module per subject.
 
+mod age;
 #[cfg(feature = "protected")]
 mod attempts;
 mod bursts;
