@@ -47,6 +47,7 @@ pub fn write(transfers: &Path, fresh: &Path, messages: &Path, laboratory: &Path)
     page.push_str(&goals(&grid, &self::results(&again), JUDGED, &AGAINST));
     page.push_str(LABORATORY);
     page.push_str(&goals(&grid, &kernel, JUDGED_IN_LABORATORY, &AGAINST[..1]));
+    page.push_str(&tally(&grid, &kernel));
     page.push_str("## Transfers\n\nIn the simulator. ");
     page.push_str(&transfer_tables(&results));
     page.push_str(&modes::table(&again));
@@ -130,6 +131,30 @@ fn goals(grid: &Grid, results: &Results, judged: &str, against: &[Against]) -> S
         if !cells.is_empty() {
             let _ = writeln!(text, "\nLeft behind by {whom}: {}.", cells.join("; "));
         }
+    }
+    text.push('\n');
+    text
+}
+
+/// What each stack finishes, and in how many cells none is faster by more than the goal has it.
+fn tally(grid: &Grid, results: &Results) -> String {
+    let mut text = String::from(
+        "| stack | tries finished | cells finished whole | fastest or near it |\n|---|---|---|---|\n",
+    );
+    let stacks: BTreeSet<&String> = results.values().flat_map(BTreeMap::keys).collect();
+    for stack in stacks {
+        let own: Vec<_> = results.values().filter_map(|row| row.get(stack)).collect();
+        let (finished, tries) =
+            own.iter().fold((0, 0), |(finished, tries), it| (finished + it.finished, tries + it.tries));
+        let whole = own.iter().filter(|it| it.finishes()).count();
+        let near = |row: &&BTreeMap<String, crate::verdict::Result>| {
+            let fastest_s = row.values().map(|it| it.median_s).fold(f64::INFINITY, f64::min);
+            fastest_s.is_finite()
+                && row.get(stack).is_some_and(|it| it.median_s <= fastest_s * grid.goals.within_ratio)
+        };
+        let near = results.values().filter(near).count();
+        let cells = own.len();
+        let _ = writeln!(text, "| `{stack}` | {finished} of {tries} | {whole} of {cells} | {near} |");
     }
     text.push('\n');
     text
@@ -277,6 +302,28 @@ mod tests {
         assert!(first.contains(&format!("### {} kB\n\n{head}", cells[0].size_bytes / 1000)), "{text}");
         assert!(second.contains(&format!("### {} kB\n\n{head}", later.size_bytes / 1000)), "{text}");
         assert!(second.ends_with(" ms | **1.00** | | |\n"), "who took no part: {text}");
+    }
+
+    #[test]
+    fn who_finishes_how_much_is_counted_by_tries_and_by_cells() {
+        let grid = Grid::registered();
+        let cells = grid.cells();
+        let of = |stack: &str, cell, seed, seconds| Transfer { stack: stack.into(), cell, seed, seconds };
+        let tries = [
+            of("sure", cells[0], 1, Some(1.05)),
+            of("sure", cells[1], 1, Some(3.0)),
+            of("quick", cells[0], 1, Some(1.0)),
+            of("quick", cells[1], 1, None),
+            of("never", cells[2], 1, None),
+        ];
+        let text = tally(&grid, &results(&tries));
+        for row in [
+            "| `sure` | 2 of 2 | 2 of 2 | 2 |",
+            "| `quick` | 1 of 2 | 1 of 2 | 1 |",
+            "| `never` | 0 of 1 | 0 of 1 | 0 |",
+        ] {
+            assert!(text.contains(row), "{text}");
+        }
     }
 
     #[test]

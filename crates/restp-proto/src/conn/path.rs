@@ -252,13 +252,22 @@ impl Path {
             return;
         }
         let mut timeout = self.rtt.rto();
-        if tail_probe && self.rtt.measured().is_some() {
-            let first = self.rtt.probe_wait(ack_delay);
+        if let Some(first) = self.probe_wait(ack_delay).filter(|_| tail_probe) {
             if self.progress.is_unprobed() {
                 timeout += first;
             }
             self.timers.set(Timer::Tail, now + first);
         }
         self.timers.set(Timer::Retransmit, now + timeout);
+    }
+
+    /// How long nothing is acknowledged before probes go out. As long as nothing told the RTT, only a FIN that is alone on its
+    /// way is probed with: a flight sent twice over a long path would cost more than it helps.
+    // R-ARQ-4
+    pub fn probe_wait(&self, ack_delay: Duration) -> Option<Duration> {
+        if self.rtt.measured().is_some() {
+            return Some(self.rtt.probe_wait(ack_delay));
+        }
+        self.tx.is_fin_alone().then(|| self.rtt.base_rto())
     }
 }

@@ -249,6 +249,11 @@ impl SendWindow {
         self.in_flight > 0 || self.lost.iter().any(|index| self.get(*index).is_some_and(Self::is_outstanding))
     }
 
+    /// Only the end of the data is on its way.
+    pub fn is_fin_alone(&self) -> bool {
+        self.records.len() == 1 && self.records[0].fin
+    }
+
     /// The newest packet not seen to arrive.
     pub fn last_outstanding(&self) -> Option<u64> {
         let offset = self.records.iter().rposition(Self::is_outstanding)?;

@@ -131,8 +131,9 @@ impl Connection {
         if window_probe || path.outage.is_some() || !path.tx.waits() {
             return;
         }
+        let Some(wait) = path.probe_wait(ack_delay) else { return };
         path.wants.tail_probes = probes;
-        let next = path.progress.next_probes(cx.now, path.rtt.probe_wait(ack_delay));
+        let next = path.progress.next_probes(cx.now, wait);
         path.timers.set(Timer::Tail, next);
     }
 

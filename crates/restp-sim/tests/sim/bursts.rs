@@ -216,3 +216,24 @@ fn a_preset_for_lossy_links_repeats_its_syn_sooner_and_evenly_at_first() {
     };
     assert!(opened(&Profile::file_harq()) < 2.0, "six times 250 ms and two round trips");
 }
+
+/// A receiver that never sent data has no RTT sample, and nothing but its FIN to send.
+// R-ARQ-4
+#[test]
+fn a_burst_of_answers_at_the_end_is_probed_through() {
+    let link = LinkConfig::new(10_000_000, MS * 5);
+    for profile in [Profile::file_harq(), Profile::file_arq()] {
+        let transfer = |rule: Option<DropRule>| {
+            let mut pair = Pair::new(1, &profile, &link);
+            let (start, back) = (pair.net.now(), pair.links[0].1);
+            rule.into_iter().for_each(|rule| pair.net.add_rule(back, rule));
+            let transferred = pair.transfer(100_000, Duration::from_secs(600));
+            transferred.unwrap_or_else(|error| panic!("{profile}: {error}"));
+            ((pair.net.now() - start).as_secs_f64(), pair.net.link_stats(back).entered)
+        };
+        let (_, answers) = transfer(None);
+        // The last answer is the acknowledgement of all data with the FIN.
+        let (seconds, _) = transfer(Some(DropRule::first(40, |_| true).after(answers - 1)));
+        assert!(seconds < 35.0, "{profile}: {seconds} s");
+    }
+}
