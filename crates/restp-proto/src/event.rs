@@ -56,7 +56,10 @@ pub enum EventKind {
     PathDown(PathId),
     /// Losses are now taken to have this cause.
     CauseChanged(LossCause),
-    /// Messages that the receiver passed over, or that were too late to repeat, since the last such event.
+    /// With partial order: the acknowledgement has gone past messages that were found lost and not repeated yet, since the
+    /// last such event. A hint: a message that was repeated in vain, or not repeated for its age
+    /// ([`SendOptions::lifetime`]), is not told, and one that had arrived after all is. The receiver's
+    /// [`ConnStats::passed_over`](crate::ConnStats::passed_over) is exact.
     Abandoned {
         /// How many.
         messages: u64,
@@ -124,7 +127,9 @@ impl fmt::Display for CloseReason {
 /// How to send one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SendOptions {
-    /// After this time a repetition is of no use; honoured by partially ordered profiles. Over several paths it is repeated
+    /// After this time a repetition is of no use; honoured by partially ordered profiles. It bounds no message's age: what
+    /// was never sent goes out however long it has waited (`Tuning::send_buffer_packets` bounds how many wait), and the
+    /// receiver waits for what is not repeated as long as its `Tuning::hold` says. Over several paths it is repeated
     /// by its number alone, or whole as long as the peer waits for it.
     pub lifetime: Option<Duration>,
     /// Hint to the receiver to deliver at once.

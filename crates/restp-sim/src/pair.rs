@@ -250,7 +250,7 @@ impl Pair {
         let conn = self.connect();
         let sent: Vec<u8> = (0..size_bytes).map(pattern).collect();
         let mut pieces = self.pieces(conn, &sent);
-        let mut received = Vec::new();
+        let (mut received, mut delivered) = (Vec::new(), None);
         let (client, server) = (self.client, self.server);
         let (mut ends, mut accepted, mut refused) = ([None, None], None, None);
         while ends.contains(&None) && self.net.next_event().is_some_and(|at| at <= start + limit) {
@@ -273,6 +273,9 @@ impl Pair {
             if let Some(accepted) = accepted {
                 let messages = self.receive(server, accepted);
                 received.extend(messages.iter().flat_map(|message| &message.payload[..]));
+                if received.len() >= size_bytes {
+                    delivered = delivered.or_else(|| Some(self.net.now() - start));
+                }
                 if self.has_happened(server, accepted, |kind| *kind == EventKind::Finished) {
                     self.net.with(server, |host, now| host.endpoint.close(now, accepted));
                 }
@@ -284,7 +287,8 @@ impl Pair {
             }
         }
         if received == sent {
-            Ok(Transferred { bytes: received, took: self.net.now() - start })
+            let took = self.net.now() - start;
+            Ok(Transferred { bytes: received, delivered: delivered.unwrap_or(took), took })
         } else {
             Err(Incomplete { sent_bytes: size_bytes, received, ends, refused })
         }
@@ -321,7 +325,10 @@ impl Pair {
 pub struct Transferred {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Simulated time from the first packet to the end of both ends; the limit, where one of them had not ended by then.
+    /// Simulated time from the call of `connect` until the receiving application had the last byte.
+    pub delivered: Duration,
+    /// Simulated time from the call of `connect` to the end of both ends, so with the closing; the limit, where one of them
+    /// had not ended by then.
     pub took: Duration,
 }
 
@@ -400,6 +407,16 @@ mod tests {
         let error = pair.transfer(1000, Duration::from_secs(5)).unwrap_err();
         assert_eq!(error.refused, Some(SendError::Streams), "{error}");
         assert!(error.to_string().contains("; the connection carries streams"), "{error}");
+    }
+
+    #[test]
+    fn a_transfer_is_delivered_before_it_is_closed() {
+        let rtt = Duration::from_millis(40);
+        let mut pair = Pair::new(3, &Profile::file_arq(), &LinkConfig::ideal(rtt / 2));
+        let transferred = pair.transfer(1000, Duration::from_secs(60)).unwrap();
+        // A round trip for the handshake, and half of one for the data.
+        assert_eq!(transferred.delivered, rtt * 3 / 2);
+        assert!(transferred.took >= rtt * 5 / 2, "{:?}", transferred.took);
     }
 
     #[test]

@@ -44,9 +44,11 @@ pub struct Tuning {
     /// Largest ResTP packet, header included, that any path carries, in bytes: 1200 (RFC 9000 section 14).
     pub max_packet_bytes: usize,
     /// Largest ResTP packet that a search of the path's MTU tries (RFC 8899), header included, in bytes: for an MTU of 1500
-    /// at most 1472 over IPv4 and UDP, 1452 over IPv6. `None`, the default, searches nothing.
+    /// at most 1472 over IPv4 and UDP, 1452 over IPv6. `None`, the default, searches nothing, and neither does a value that is not above
+    /// [`Tuning::max_packet_bytes`].
     pub search_packet_bytes: Option<usize>,
-    /// How long a partially ordered receiver waits for a hole after it asked for data (answer J1).
+    /// How long a partially ordered receiver waits for a hole after it asked for data (answer J1); for the next one from
+    /// when the one before was passed over.
     pub hold: Duration,
     /// Acknowledge a lone packet after this time (answer E3).
     pub ack_delay: Duration,

@@ -1,5 +1,8 @@
 //! The protocol in simulated networks: one module per subject.
 
+mod age;
+#[cfg(feature = "protected")]
+mod attempts;
 mod bursts;
 mod compositions;
 mod copies;
