@@ -33,7 +33,8 @@ pub struct KeyArgs {
     /// File with a shared secret of 64 hexadecimal digits: encrypt and authenticate everything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["own_key", "peer_keys"])]
     key_file: Option<PathBuf>,
-    /// File with the private key of this end, as `restp keygen` makes it: encrypt, and know whom one talks to
+    /// File with the private key of this end, as `restp keygen` makes it: encrypt, and know whom one talks to. Files of
+    /// public keys end in .pub
     #[arg(long, value_name = "FILE", requires = "peer_keys")]
     own_key: Option<PathBuf>,
     /// File with the public keys of the peers that are taken, one a line; `#` begins a comment
@@ -56,13 +57,28 @@ impl KeyArgs {
     /// A sentence: a file cannot be read, or what it holds is no key.
     pub fn read(&self, role: Role) -> Result<Option<Keys>, String> {
         if let Some(path) = &self.key_file {
-            return Ok(Some(Keys::shared(shared_secret(&text(path)?)?)));
+            let secret =
+                shared_secret(&text(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+            return Ok(Some(Keys::shared(secret)));
         }
         let (Some(own), Some(peers)) = (&self.own_key, &self.peer_keys) else { return Ok(None) };
-        let own_key: PrivateKey =
-            text(own)?.parse().map_err(|error| format!("{}: {error}", own.display()))?;
-        let peer_keys =
-            public_keys(&text(peers)?).map_err(|error| format!("{}: {error}", peers.display()))?;
+        let own_text = text(own)?;
+        if own.extension().is_some_and(|extension| extension == "pub") {
+            return Err(format!(
+                "{}: by its name this is a public key, but --own-key takes the private key of this end, the file \
+                 that `restp keygen` made",
+                own.display()
+            ));
+        }
+        let own_key: PrivateKey = own_text.parse().map_err(|error| format!("{}: {error}", own.display()))?;
+        let peers_text = text(peers)?;
+        if peers_text.trim() == own_text.trim() || is_private_of_sibling(peers, &peers_text) {
+            return Err(format!(
+                "{}: this is a private key, but --peer-keys takes public keys of peers, which `restp keygen` prints",
+                peers.display()
+            ));
+        }
+        let peer_keys = public_keys(&peers_text).map_err(|error| format!("{}: {error}", peers.display()))?;
         Ok(Some(match (self.handshake, role, &peer_keys[..]) {
             (Handshake::Xx, ..) => Keys::xx(own_key, Peers::only(peer_keys)),
             (Handshake::Ik, Role::Server, _) => Keys::ik_server(own_key, Peers::only(peer_keys)),
@@ -104,6 +120,17 @@ impl Keygen {
 fn text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path)
         .map_err(|error| format!("cannot read the key file {}: {error}", path.display()))
+}
+
+/// Private and public keys look alike. Where the public one lies beside it, in `NAME.pub`, a private one shows itself.
+fn is_private_of_sibling(path: &Path, text: &str) -> bool {
+    let Ok(key) = text.parse::<PrivateKey>().map(|key| key.public()) else { return false };
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(".pub");
+    [PathBuf::from(longer), path.with_extension("pub")]
+        .iter()
+        .filter_map(|public| std::fs::read_to_string(public).ok())
+        .any(|public| public_keys(&public).is_ok_and(|list| list.contains(&key)))
 }
 
 fn public_keys(text: &str) -> Result<Vec<PublicKey>, String> {

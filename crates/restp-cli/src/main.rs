@@ -1,6 +1,8 @@
 //! `restp`: use and measure ResTP from the command line.
 
 mod choose;
+mod end;
+mod files;
 mod frames;
 mod keys;
 mod netcat;

@@ -1,13 +1,14 @@
 //! `restp serve` and `restp connect`: standard input and output, or files, over a connection.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use restp::profile::Framing;
-use restp::{Connection, UDP_PORT};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use restp::{CloseReason, Composition, Connection, Endpoint, Error, UDP_PORT};
 
+use crate::end::Held;
+use crate::files::{Input, Output};
 use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
 use crate::profile_args::ProfileArgs;
@@ -26,10 +27,10 @@ pub struct Serve {
     /// Inner port
     #[arg(long, short, default_value_t = 7)]
     port: u16,
-    /// Write what comes to this file instead of standard output
+    /// Write what comes to this file instead of standard output; what it held before is gone with the first byte
     #[arg(long)]
     file: Option<PathBuf>,
-    /// Go on with the next connection when one has ended
+    /// Go on with the next connection when one has ended; one client is served after the other, and others wait
     #[arg(long)]
     keep: bool,
     #[command(flatten)]
@@ -63,24 +64,35 @@ impl Serve {
     pub async fn run(self) -> Outcome {
         let composition = self.place.compose(&self.profile)?;
         warn_if_clear(&composition);
-        let endpoint = self.place.bind(self.bind).await?;
+        Output::check(self.file.as_deref())?;
+        let end = self.place.bind(self.bind).await?;
+        let work = self.serve(end.endpoint.clone(), composition);
+        end.run(work).await
+    }
+
+    async fn serve(self, endpoint: Endpoint, composition: Composition) -> Outcome {
         let listener = endpoint.listen(self.port, composition)?;
         eprintln!("listening on {} port {}", endpoint.local_addr(), self.port);
         loop {
             let connection = listener.accept().await?;
             let peer = connection.remote_addr();
-            let outcome = match &self.file {
-                Some(path) => exchange(connection, tokio::io::empty(), create(path).await?).await,
-                None => exchange(connection, tokio::io::stdin(), tokio::io::stdout()).await,
-            };
+            let outcome = self.serve_one(connection).await;
             if !self.keep {
-                outcome?;
-                return Ok(endpoint.idle().await?);
+                return outcome;
             }
             if let Err(error) = outcome {
                 eprintln!("restp: {peer}: {error}");
             }
         }
+    }
+
+    async fn serve_one(&self, connection: Connection) -> Outcome {
+        let held = Held::new(connection.clone());
+        let output = Output::check(self.file.as_deref())?;
+        let input = if self.file.is_some() { Input::nothing() } else { Input::open(None)? };
+        exchange(connection, input, output).await?;
+        held.let_go();
+        Ok(())
     }
 }
 
@@ -89,50 +101,47 @@ impl Connect {
     pub async fn run(self) -> Outcome {
         let composition = self.place.compose(&self.profile)?;
         warn_if_clear(&composition);
+        let input = Input::open(self.file.as_deref())?;
         let remote = find(&self.host).await?;
-        let endpoint = self.place.bind_towards(remote).await?;
-        let connection = endpoint.connect(remote, self.port, composition).await?;
-        if self.explain {
-            eprint!("{}", connection.explain());
-        }
-        match &self.file {
-            Some(path) => {
-                let file = tokio::fs::File::open(path)
-                    .await
-                    .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-                exchange(connection, file, tokio::io::stdout()).await?;
+        let end = self.place.bind_towards(remote).await?;
+        let endpoint = end.endpoint.clone();
+        let work = async move {
+            let connection = self.place.connect(&endpoint, remote, self.port, composition).await?;
+            let held = Held::new(connection.clone());
+            if self.explain {
+                eprint!("{}", connection.explain());
             }
-            None => exchange(connection, tokio::io::stdin(), tokio::io::stdout()).await?,
-        }
-        Ok(endpoint.idle().await?)
+            exchange(connection, input, Output::check(None)?).await?;
+            held.let_go();
+            Ok(())
+        };
+        end.run(work).await
     }
 }
 
-async fn create(path: &Path) -> Result<tokio::fs::File, String> {
-    tokio::fs::File::create(path)
-        .await
-        .map_err(|error| format!("cannot create {}: {error}; check folder and rights", path.display()))
-}
-
 /// Copies both ways until both have ended.
-async fn exchange(
-    connection: Connection,
-    input: impl AsyncRead + Unpin,
-    output: impl AsyncWrite + Unpin,
-) -> Outcome {
-    tokio::try_join!(send(&connection, input), receive(&connection, output))?;
-    Ok(connection.finish().await?)
+async fn exchange(connection: Connection, input: Input, output: Output) -> Outcome {
+    // Who waits for input still hears that the peer is gone.
+    let receiving = async {
+        receive(&connection, output).await?;
+        match connection.closed().await? {
+            CloseReason::Graceful => Ok(()),
+            reason => Err(Error::Closed(reason).into()),
+        }
+    };
+    tokio::try_join!(send(&connection, input), receiving)?;
+    Ok(())
 }
 
-async fn send(connection: &Connection, mut input: impl AsyncRead + Unpin) -> Outcome {
+async fn send(connection: &Connection, mut input: Input) -> Outcome {
     let framing = connection.composition().map(|composition| composition.profile().framing);
     let limit = match framing {
         Some(Framing::Fixed) => connection.max_message_bytes().unwrap_or(READ_BYTES),
         _ => READ_BYTES,
     };
     loop {
-        let mut piece = bytes::BytesMut::with_capacity(limit);
-        if (&mut input).take(limit as u64).read_buf(&mut piece).await? == 0 {
+        let piece = input.read(limit).await?;
+        if piece.is_empty() {
             connection.close();
             return Ok(());
         }
@@ -140,14 +149,13 @@ async fn send(connection: &Connection, mut input: impl AsyncRead + Unpin) -> Out
     }
 }
 
-async fn receive(connection: &Connection, output: impl AsyncWrite + Unpin) -> Outcome {
-    let mut output = tokio::io::BufWriter::with_capacity(READ_BYTES, output);
+async fn receive(connection: &Connection, mut output: Output) -> Outcome {
     let mut pieces = Vec::new();
     while connection.recv_many(&mut pieces, PIECES).await? > 0 {
         for piece in pieces.drain(..) {
-            output.write_all(&piece.payload).await?;
+            output.write(&piece.payload).await?;
         }
         output.flush().await?;
     }
-    Ok(())
+    output.flush().await.map_err(Into::into)
 }

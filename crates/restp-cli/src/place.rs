@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use restp::profile::Protection;
-use restp::{Composition, Endpoint, UDP_PORT};
+use restp::{Composition, Connection, Endpoint, Error, UDP_PORT};
 
+use crate::end::{End, LogFile};
 use crate::keys::{KeyArgs, Role};
 use crate::profile_args::ProfileArgs;
 
@@ -29,10 +30,7 @@ impl Place {
     ///
     /// # Errors
     /// What is wrong with address, key files, log file or rights.
-    pub async fn bind(
-        &self,
-        address: SocketAddr,
-    ) -> Result<Endpoint, Box<dyn std::error::Error + Send + Sync>> {
+    pub async fn bind(&self, address: SocketAddr) -> Result<End, Box<dyn std::error::Error + Send + Sync>> {
         self.bind_as(Role::Server, address).await
     }
 
@@ -40,7 +38,7 @@ impl Place {
         &self,
         role: Role,
         address: SocketAddr,
-    ) -> Result<Endpoint, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<End, Box<dyn std::error::Error + Send + Sync>> {
         let mut builder = Endpoint::builder();
         if self.raw_ip {
             builder = builder.raw_ip();
@@ -48,10 +46,8 @@ impl Place {
         if let Some(keys) = self.keys.read(role)? {
             builder = builder.keys(keys);
         }
-        if let Some(path) = &self.log {
-            builder = builder.log_file(path)?;
-        }
-        Ok(builder.bind(address).await?)
+        let log = self.log.as_deref().map(LogFile::create).transpose()?;
+        Ok(End::bind(builder, log, address).await?)
     }
 
     /// Binds an endpoint for connections to `remote`.
@@ -61,9 +57,34 @@ impl Place {
     pub async fn bind_towards(
         &self,
         remote: SocketAddr,
-    ) -> Result<Endpoint, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<End, Box<dyn std::error::Error + Send + Sync>> {
         let any = if remote.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
         self.bind_as(Role::Client, any.parse()?).await
+    }
+
+    /// Opens a connection; an error says to whom, and what is known here of its reason.
+    ///
+    /// # Errors
+    /// As [`Endpoint::connect`], in a sentence.
+    pub async fn connect(
+        &self,
+        endpoint: &Endpoint,
+        remote: SocketAddr,
+        port: u16,
+        composition: Composition,
+    ) -> Result<Connection, String> {
+        let connected = endpoint.connect(remote, port, composition).await;
+        connected.map_err(|error| self.explain(remote, port, &error))
+    }
+
+    /// Why no connection to `remote` stood.
+    pub fn explain(&self, remote: SocketAddr, port: u16, error: &Error) -> String {
+        match (error, self.keys.is_some()) {
+            (Error::Closed(_), _) => format!("{remote}, inner port {port}: {error}"),
+            (Error::Refused { .. }, true) => format!("{error} (this end has keys: has the other one?)"),
+            (Error::Refused { .. }, false) => format!("{error} (this end has no keys: has the other one?)"),
+            _ => error.to_string(),
+        }
     }
 
     /// The services, protected if there are keys.

@@ -64,7 +64,18 @@ impl Probe {
         let interval = Duration::try_from_secs_f64(self.interval_s)
             .map_err(|error| format!("--interval-s {}: {error}", self.interval_s))?;
         let remote = find(&self.host).await?;
-        let endpoint = self.place.bind_towards(remote).await?;
+        let end = self.place.bind_towards(remote).await?;
+        let endpoint = end.endpoint.clone();
+        end.run(self.measure(endpoint, remote, composition, interval)).await
+    }
+
+    async fn measure(
+        self,
+        endpoint: Endpoint,
+        remote: std::net::SocketAddr,
+        composition: Composition,
+        interval: Duration,
+    ) -> Outcome {
         let mut report = Report {
             remote: remote.to_string(),
             port: self.port,
@@ -89,11 +100,11 @@ impl Probe {
                 }
                 Answer::Refused(error) => {
                     report.refused += 1;
-                    error.to_string()
+                    self.place.explain(remote, self.port, &error)
                 }
                 Answer::Nothing(error) => {
                     report.unanswered += 1;
-                    error.to_string()
+                    self.place.explain(remote, self.port, &error)
                 }
             };
             if !self.json {

@@ -1,15 +1,21 @@
 //! Profile options: a preset, and single services that differ from it. They also travel to the server of `restp perf`.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-use restp::profile::{Protection, names};
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser};
+use restp::profile::{Management, Protection, names};
 use restp::{Composition, Profile};
 use serde::{Deserialize, Serialize};
 
 const SWITCH: names::Table<bool> = &[("on", true), ("off", false)];
 
 fn one_of<T>(table: names::Table<T>) -> PossibleValuesParser {
-    PossibleValuesParser::new(table.iter().map(|(name, _)| *name))
+    these(table.iter().map(|(name, _)| *name))
+}
+
+/// A choice of names. What needs no connection is not offered, but understood, so that its refusal can say why.
+fn these(names: impl IntoIterator<Item = &'static str>) -> PossibleValuesParser {
+    let hidden = |name| matches!(name, "datagram" | "connectionless");
+    PossibleValuesParser::new(names.into_iter().map(|name| PossibleValue::new(name).hide(hidden(name))))
 }
 
 /// Replaces `service` if a name was given.
@@ -26,7 +32,7 @@ fn choose<T: Copy>(service: &mut T, name: Option<&str>, table: &[(&str, T)]) -> 
 #[serde(deny_unknown_fields, default)]
 pub struct ProfileArgs {
     /// Preset to start from
-    #[arg(long, default_value = "file_arq", value_parser = PossibleValuesParser::new(Profile::PRESETS))]
+    #[arg(long, default_value = "file_arq", value_parser = these(Profile::PRESETS))]
     pub profile: String,
     /// The dissertation's own algorithms and timers instead of ours
     #[arg(long)]
@@ -73,11 +79,11 @@ pub struct ProfileArgs {
     /// Nobody else's traffic crosses the path
     #[arg(long)]
     pub i_own_the_path: bool,
-    /// Largest packet in bytes, ResTP header included
-    #[arg(long)]
+    /// Largest packet in bytes, ResTP header included, from 256 to 65507
+    #[arg(long, value_parser = RangedU64ValueParser::<usize>::new().range(256..=65_507))]
     pub packet_bytes: Option<usize>,
-    /// Receive window in packets
-    #[arg(long)]
+    /// Receive window in packets, from 2 to 65535
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=65_535))]
     pub window_packets: Option<u32>,
     /// Longest wait for a hole with partial ordering, in milliseconds
     #[arg(long)]
@@ -100,6 +106,13 @@ impl ProfileArgs {
             profile = profile.dissertation();
         }
         choose(&mut profile.management, self.management.as_deref(), names::MANAGEMENT)?;
+        if profile.management == Management::Connectionless {
+            return Err(
+                "messages without a connection are for programs (Endpoint::datagrams of the library restp); \
+                        this tool needs a connection, so choose another --profile or --management"
+                    .into(),
+            );
+        }
         choose(&mut profile.flow_control, self.flow_control.as_deref(), names::FLOW_CONTROL)?;
         choose(&mut profile.congestion, self.congestion.as_deref(), names::CONGESTION)?;
         choose(&mut profile.ordering, self.ordering.as_deref(), names::ORDERING)?;

@@ -50,7 +50,10 @@ pub enum ConnectError {
         limit: usize,
     },
     /// No key for the protected profile.
-    #[error("the profile is protected but the endpoint has no keys; set EndpointConfig::keys")]
+    #[error(
+        "the profile is protected but the endpoint has no keys; give them to Builder::keys, or without sockets to \
+         EndpointConfig::keys"
+    )]
     NoKeys,
     /// The keys are those of a server only.
     #[error(
@@ -70,7 +73,10 @@ pub enum ListenError {
         port: u16,
     },
     /// No key for the protected profile.
-    #[error("the profile is protected but the endpoint has no keys; set EndpointConfig::keys")]
+    #[error(
+        "the profile is protected but the endpoint has no keys; give them to Builder::keys, or without sockets to \
+         EndpointConfig::keys"
+    )]
     NoKeys,
     /// The keys are those of a client only.
     #[error(

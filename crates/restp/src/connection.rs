@@ -73,10 +73,10 @@ impl Connection {
         self.inner.path.remote
     }
 
-    /// Our outer address on the first path.
+    /// Our outer address on the first path, at present: another one after [`crate::Endpoint::rebind`].
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
-        self.inner.path.local
+        self.path_stats().first().map_or(self.inner.path.local, |(_, stats)| stats.addr.local)
     }
 
     /// Waits until the connection stands. Accepted connections do from the start. Cancel safe.

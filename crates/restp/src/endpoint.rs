@@ -192,6 +192,7 @@ impl Endpoint {
     /// let before = client.local_addr();
     /// client.rebind("127.0.0.1:0".parse().expect("an address"))?;
     /// assert_ne!(client.local_addr(), before);
+    /// assert_eq!(outgoing.local_addr(), client.local_addr());
     /// outgoing.send("after the move").await?;
     /// assert_eq!(incoming.recv().await?.expect("the connection goes on").payload, "after the move");
     /// # Ok(())
@@ -199,8 +200,11 @@ impl Endpoint {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] if the address is not ours or its port is taken; everything then is as before.
+    /// [`Error::Io`] if the address is not ours or its port is taken, [`Error::NoAddress`] for an IPv6 address where the
+    /// endpoint is bound to IPv4; everything then is as before. An IPv4 address serves an endpoint bound to IPv6 for its
+    /// peers with IPv4.
     pub fn rebind(&self, address: SocketAddr) -> Result<(), Error> {
+        let address = self.hold.socket().in_family(address)?;
         self.hold.rebind(|| Socket::bind(self.encapsulation, address, self.options))
     }
 

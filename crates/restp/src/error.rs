@@ -59,10 +59,12 @@ pub enum Error {
         /// The inner port that was asked for.
         port: u16,
     },
-    /// The listener does not take the services of the profile, or has no room.
+    /// One end is protected and the other is not, the listener does not take the services of the profile otherwise, or it
+    /// has no room; the peer does not say which.
     #[error(
-        "{addr} refused the connection: the listener on its inner port {port} lacks a service that the profile \
-         requires, or can take no more connections; mark services as dispensable, or try again later"
+        "{addr} refused the connection: one end has keys and the other none, or the listener on its inner port {port} \
+         lacks a service that the profile requires, or can take no more connections; compare the keys of both ends, \
+         mark services as dispensable, or try again later"
     )]
     Refused {
         /// The peer's outer address.

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use restp_proto::SendOptions;
-use restp_proto::profile::Framing;
+use restp_proto::profile::{Framing, Ordering};
+use restp_proto::{Composition, SendOptions};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
@@ -41,10 +41,16 @@ impl Connection {
     /// This connection as a byte stream with `AsyncRead` and `AsyncWrite`.
     ///
     /// # Errors
-    /// [`Error::WrongService`] unless the framing is coalescing.
+    /// [`Error::WrongService`] unless the framing is coalescing, and with [`crate::Profile::with_streams`], which has
+    /// [`Connection::open_stream`] and [`Connection::accept_stream`] instead.
     pub fn into_stream(self) -> Result<Stream, Error> {
-        match self.composition().map(|composition| composition.profile().framing) {
-            Some(Framing::Coalesce) => Ok(Stream::new(self)),
+        let composition = self.composition();
+        let profile = composition.as_ref().map(Composition::profile);
+        match profile.map(|profile| (profile.ordering, profile.framing)) {
+            Some((Ordering::Streams, _)) => Err(Error::WrongService(
+                "the connection carries streams of its own: use open_stream and accept_stream, or a profile without streams",
+            )),
+            Some((_, Framing::Coalesce)) => Ok(Stream::new(self)),
             _ => Err(Error::WrongService(
                 "the profile keeps message boundaries: use send and recv, or a profile with coalescing framing",
             )),

@@ -313,7 +313,7 @@ impl RecvStream {
         read
     }
 
-    /// At most `limit_bytes` in order; `None` at the end of the stream. Cancel safe.
+    /// At most `limit_bytes` in order; `None` at the end of the stream, and after an own [`RecvStream::stop`]. Cancel safe.
     ///
     /// # Errors
     /// [`Error::Stream`] with [`StreamError::Reset`] if the peer broke off, [`Error::Closed`] if the connection ended

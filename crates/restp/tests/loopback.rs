@@ -315,3 +315,46 @@ async fn ipv6_endpoints_speak_to_both_families() {
     let wrong = v4.connect("[::1]:9", PORT, Profile::file_arq()).await;
     assert!(matches!(wrong, Err(Error::NoAddress { family: "IPv4" })));
 }
+
+#[tokio::test]
+async fn an_endpoint_moves_within_its_family_of_addresses_only() {
+    let profile = Profile::file_arq();
+    let ((client, outgoing), (_server, incoming)) = pair(&profile).await;
+    let before = client.local_addr();
+    let error = client.rebind("[::1]:0".parse().unwrap()).expect_err("it is bound to IPv4");
+    assert!(error.to_string().contains("stands for no IPv4 address"), "{error}");
+    assert_eq!((client.local_addr(), outgoing.local_addr()), (before, before));
+    // The same address as IPv6 writes it.
+    client.rebind("[::ffff:127.0.0.1]:0".parse().unwrap()).unwrap();
+    assert!(client.local_addr().is_ipv4() && client.local_addr() != before);
+    assert_eq!(outgoing.local_addr(), client.local_addr());
+    transfer(outgoing, incoming, 100_000).await;
+
+    let (_server, listener, address) = common::server(&profile).await;
+    for anew in ["127.0.0.1:0", "0.0.0.0:0"] {
+        let Ok(both) = Endpoint::bind("[::]:0").await else {
+            common::skipped("an_endpoint_moves_within_its_family_of_addresses_only", "this host has no IPv6");
+            return;
+        };
+        let (outgoing, incoming) =
+            tokio::try_join!(both.connect(address, PORT, &profile), listener.accept()).unwrap();
+        both.rebind(anew.parse().unwrap()).unwrap();
+        assert_eq!(outgoing.local_addr().port(), both.local_addr().port());
+        transfer(outgoing, incoming, 100_000).await;
+    }
+}
+
+#[tokio::test]
+async fn a_path_from_an_address_of_another_host_is_refused() {
+    let server = Endpoint::bind("0.0.0.0:0").await.unwrap();
+    let client = Endpoint::bind("0.0.0.0:0").await.unwrap();
+    let port = server.local_addr().port();
+    let listener = server.listen(PORT, Profile::multipath()).unwrap();
+    let (outgoing, _incoming) =
+        tokio::try_join!(client.connect(("127.0.0.1", port), PORT, Profile::multipath()), listener.accept())
+            .unwrap();
+    // An address of documentation (RFC 5737), which nobody has.
+    let hers = "192.0.2.7".parse().unwrap();
+    let error = outgoing.open_path(hers, outgoing.remote_addr(), false).await.expect_err("it is not ours");
+    assert!(error.to_string().contains("192.0.2.7; choose an address of this host"), "{error}");
+}

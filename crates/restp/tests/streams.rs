@@ -128,3 +128,20 @@ async fn a_listener_without_streams_refuses_them_and_a_connection_without_has_no
     assert!(matches!(none, Error::Stream(StreamError::NoStreams)), "{none}");
     assert!(none.to_string().contains("Ordering::Streams"));
 }
+
+#[tokio::test]
+async fn a_connection_with_streams_is_none_itself_and_says_what_to_call() {
+    let ((_client, outgoing), _server) = pair(&profile()).await;
+    let error = outgoing.into_stream().expect_err("it carries streams");
+    assert!(error.to_string().contains("use open_stream and accept_stream"), "{error}");
+}
+
+#[tokio::test]
+async fn who_stopped_reading_is_at_the_end() {
+    let ((_client, outgoing), (_server, incoming)) = pair(&profile()).await;
+    let (send, _recv) = outgoing.open_stream().await.unwrap();
+    send.send("not wanted").await.unwrap();
+    let mut stream = timeout(HANGS, incoming.accept_stream()).await.expect("it hangs").unwrap().unwrap();
+    stream.recv.stop(4).unwrap();
+    assert_eq!(timeout(HANGS, stream.recv.recv(100)).await.expect("it hangs").unwrap(), None);
+}

@@ -1,5 +1,6 @@
 //! The side that asks for a measurement and prints what came out.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -11,6 +12,7 @@ use super::figures::{Delays, Moved, cpu_time};
 use super::plan::{Answer, CONTROL_PORT, Control, Request, Seen, Test};
 use super::server::control_profile;
 use super::traffic;
+use crate::end::{End, Held};
 use crate::frames::Frames;
 use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
@@ -86,22 +88,41 @@ struct Report<T: Serialize> {
 
 /// A measurement that is about to begin.
 struct Session {
-    endpoint: Endpoint,
     control: Control,
     connection: Connection,
     profile_name: String,
+    held: [Held; 2],
+}
+
+/// From where and whereto.
+struct Ends {
+    endpoint: Endpoint,
+    remote: SocketAddr,
 }
 
 impl Common {
-    async fn begin(&self, test: &Test) -> Result<Session, Box<dyn std::error::Error + Send + Sync>> {
-        let profile = self.place.protect(&self.profile);
-        let composition = profile.compose()?;
+    /// Binds this end.
+    async fn bind(&self) -> Result<(End, Ends), Box<dyn std::error::Error + Send + Sync>> {
+        let composition = self.place.compose(&self.profile)?;
         if !self.json {
             warn_if_clear(&composition);
         }
         let remote = find(&self.host).await?;
-        let endpoint = self.place.bind_towards(remote).await?;
-        let control = endpoint.connect(remote, CONTROL_PORT, self.place.compose(&control_profile())?).await?;
+        let end = self.place.bind_towards(remote).await?;
+        let endpoint = end.endpoint.clone();
+        Ok((end, Ends { endpoint, remote }))
+    }
+
+    async fn begin(
+        &self,
+        Ends { endpoint, remote }: &Ends,
+        test: &Test,
+    ) -> Result<Session, Box<dyn std::error::Error + Send + Sync>> {
+        let profile = self.place.protect(&self.profile);
+        let composition = profile.compose()?;
+        let services = self.place.compose(&control_profile())?;
+        let control = self.place.connect(endpoint, *remote, CONTROL_PORT, services).await?;
+        let held_control = Held::new(control.clone());
         let mut control = Control::new(control);
         control.say(&Request { test: test.clone(), profile }).await?;
         let port = match control.hear().await? {
@@ -109,8 +130,9 @@ impl Common {
             Answer::Refused(reason) => return Err(format!("the server refused: {reason}").into()),
         };
         let profile_name = composition.profile().name.clone();
-        let connection = endpoint.connect(remote, port, composition).await?;
-        Ok(Session { endpoint, control, connection, profile_name })
+        let connection = self.place.connect(endpoint, *remote, port, composition).await?;
+        let held = [held_control, Held::new(connection.clone())];
+        Ok(Session { control, connection, profile_name, held })
     }
 
     /// Prints the figures, as JSON or as `text`.
@@ -135,8 +157,8 @@ impl Session {
 
     async fn end(self) -> Outcome {
         self.control.connection().finish().await?;
-        drop((self.control, self.connection));
-        Ok(self.endpoint.idle().await?)
+        self.held.into_iter().for_each(Held::let_go);
+        Ok(())
     }
 }
 
@@ -152,8 +174,13 @@ struct ThroughputFigures {
 impl Throughput {
     /// Measures and prints.
     pub async fn run(self) -> Outcome {
+        let (end, ends) = self.common.bind().await?;
+        end.run(self.measure(ends)).await
+    }
+
+    async fn measure(self, ends: Ends) -> Outcome {
         let test = Test::Throughput { size_bytes: self.bytes, reverse: self.reverse };
-        let mut session = self.common.begin(&test).await?;
+        let mut session = self.common.begin(&ends, &test).await?;
         let cpu_before = cpu_time();
         let moved = if self.reverse {
             let moved = traffic::drain(&session.connection, self.bytes).await?;
@@ -200,10 +227,15 @@ struct RequestFigures {
 impl Requests {
     /// Measures and prints.
     pub async fn run(self) -> Outcome {
+        let (end, ends) = self.common.bind().await?;
+        end.run(self.measure(ends)).await
+    }
+
+    async fn measure(self, ends: Ends) -> Outcome {
         let duration = Duration::try_from_secs_f64(self.seconds)
             .map_err(|error| format!("--seconds {}: {error}", self.seconds))?;
         let test = Test::Requests { request_bytes: self.request_bytes, response_bytes: self.response_bytes };
-        let mut session = self.common.begin(&test).await?;
+        let mut session = self.common.begin(&ends, &test).await?;
         let mut frames = Frames::new(session.connection.clone());
         let request = Bytes::from(vec![0x51; self.request_bytes]);
         let start = Instant::now();
@@ -254,8 +286,13 @@ impl Delay {
                 format!("--message-bytes must be at least {least}, the length of number and time").into()
             );
         }
+        let (end, ends) = self.common.bind().await?;
+        end.run(self.measure(ends)).await
+    }
+
+    async fn measure(self, ends: Ends) -> Outcome {
         let test = Test::Delay { message_bytes: self.message_bytes };
-        let mut session = self.common.begin(&test).await?;
+        let mut session = self.common.begin(&ends, &test).await?;
         let mut ticks = tokio::time::interval(Duration::from_millis(self.interval_ms.max(1)));
         for number in 0..self.count {
             ticks.tick().await;

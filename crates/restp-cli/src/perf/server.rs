@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use restp::{Connection, Endpoint, Error, Listener, Profile, UDP_PORT};
+use restp::{Composition, Connection, Endpoint, Error, Listener, Profile, UDP_PORT};
 
 use super::plan::{Answer, CONTROL_PORT, Control, Request, Seen, Test};
 use super::traffic;
+use crate::end::Held;
 use crate::frames::Frames;
 use crate::outcome::Outcome;
 use crate::place::{Place, warn_if_clear};
@@ -38,7 +39,12 @@ impl Server {
     pub async fn run(self) -> Outcome {
         let composition = self.place.compose(&control_profile())?;
         warn_if_clear(&composition);
-        let endpoint = self.place.bind(self.bind).await?;
+        let end = self.place.bind(self.bind).await?;
+        let endpoint = end.endpoint.clone();
+        end.run(self.serve(endpoint, composition)).await
+    }
+
+    async fn serve(self, endpoint: Endpoint, composition: Composition) -> Outcome {
         let listener = endpoint.listen(CONTROL_PORT, composition)?;
         eprintln!("listening on {}", endpoint.local_addr());
         loop {
@@ -52,7 +58,7 @@ impl Server {
             };
             if self.once {
                 serving.await;
-                return Ok(endpoint.idle().await?);
+                return Ok(());
             }
             tokio::spawn(serving);
         }
@@ -60,13 +66,16 @@ impl Server {
 }
 
 async fn serve(endpoint: &Endpoint, place: &Place, connection: Connection) -> Outcome {
+    let held = Held::new(connection.clone());
     let mut control = Control::new(connection);
     let request: Request = control.hear().await?;
     let listener = match prepare(endpoint, place, &request) {
         Ok(listener) => listener,
         Err(reason) => {
             control.say(&Answer::Refused(reason)).await?;
-            return Ok(control.connection().finish().await?);
+            control.connection().finish().await?;
+            held.let_go();
+            return Ok(());
         }
     };
     control.say(&Answer::Port(listener.port())).await?;
@@ -77,7 +86,9 @@ async fn serve(endpoint: &Endpoint, place: &Place, connection: Connection) -> Ou
     let seen =
         measure(connection, &request.test).await.unwrap_or_else(|error| Seen::Failed(error.to_string()));
     control.say(&seen).await?;
-    Ok(control.connection().finish().await?)
+    control.connection().finish().await?;
+    held.let_go();
+    Ok(())
 }
 
 /// A listener with the wanted services.

@@ -15,6 +15,9 @@ pub enum OutageProbe {
 }
 
 /// Numbers that shape the services. Every field may be changed before `validate()`.
+///
+/// The values named are the defaults ([`Tuning::default`]); presets have others of some, which [`crate::Composition::explain`]
+/// or the preset's fields tell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
     /// Timeout of SYN and of data before the first RTT sample: 1 s (RFC 6298 section 2; answer D11).
@@ -30,16 +33,16 @@ pub struct Tuning {
     /// Repetitions of SYN or SYN-ACK before their interval begins to double: 0 (Linux since 6.5: `tcp_syn_linear_timeouts`,
     /// 4).
     pub even_handshake_tries: u32,
-    /// Initial congestion window in packets.
+    /// Initial congestion window in packets: 10 (RFC 6928).
     pub initial_window_packets: u32,
     /// The first window has room for what this rate sends in a round trip, if the handshake told the round trip and this
-    /// is more than [`Tuning::initial_window_packets`]; 200 packets at most, as many as quinn's BBR begins with.
+    /// is more than [`Tuning::initial_window_packets`]: 0, which is off; 200 packets at most, as many as quinn's BBR begins with.
     pub initial_rate_pps: u32,
-    /// Window without congestion control, in packets.
+    /// Window without congestion control, in packets: 64.
     pub open_window_packets: u32,
-    /// Receive window in packets (answer J6).
+    /// Receive window in packets: 1024 (answer J6).
     pub receive_window_packets: u32,
-    /// Packets that `send` queues before it answers "full".
+    /// Packets that `send` queues before it answers "full": 1024.
     pub send_buffer_packets: u32,
     /// Largest ResTP packet, header included, that any path carries, in bytes: 1200 (RFC 9000 section 14).
     pub max_packet_bytes: usize,
@@ -47,70 +50,73 @@ pub struct Tuning {
     /// at most 1472 over IPv4 and UDP, 1452 over IPv6. `None`, the default, searches nothing, and neither does a value that is not above
     /// [`Tuning::max_packet_bytes`].
     pub search_packet_bytes: Option<usize>,
-    /// How long a partially ordered receiver waits for a hole after it asked for data (answer J1); for the next one from
+    /// How long a partially ordered receiver waits for a hole after it asked for data: 0 (answer J1); for the next one from
     /// when the one before was passed over.
     pub hold: Duration,
-    /// Acknowledge a lone packet after this time (answer E3).
+    /// Acknowledge a lone packet after this time: 25 ms (answer E3).
     pub ack_delay: Duration,
     /// Packets per acknowledgement while all is in order: 2, as in the dissertation; large transfers use more.
     pub ack_every: u32,
-    /// Longest period of delayed acknowledgements; RTT/4 if that is shorter (answer E4).
+    /// Longest period of delayed acknowledgements: 100 ms; RTT/4 if that is shorter (answer E4).
     pub delayed_ack_period: Duration,
-    /// Repeats of the last acknowledgement without new data (answer E5).
+    /// Repeats of the last acknowledgement without new data: 3 (answer E5).
     pub duplicate_ack_limit: u32,
     /// Most SACK blocks in one acknowledgement: 4, which fits 15 header words in every composition on one path.
     pub max_sack_blocks: usize,
-    /// Keep every header within 15 words (answer A5).
+    /// Keep every header within 15 words: off (answer A5).
     pub strict_header: bool,
-    /// Ask for a CRC-32C of every payload on several paths where no other check is in force (flag A of MP_CAPABLE).
+    /// Ask for a CRC-32C of every payload on several paths where no other check is in force (flag A of
+    /// MP_CAPABLE): off.
     pub path_checks: bool,
-    /// Packets per encoded packet: at most 16 for XOR, at most 8 per phase when interleaved.
+    /// Packets per encoded packet: 8; at most 16 for XOR, at most 8 per phase when interleaved.
     pub fec_group: u32,
-    /// Where lost packets are repeated too, encode only flows that do not fill the window, and the end of those that do.
+    /// Where lost packets are repeated too, encode only flows that do not fill the window, and the end of those that do: on.
     pub tail_fec: bool,
     /// The encoded packet leaves at the latest after RTT divided by this (dissertation section 3.5.8: 4).
     pub fec_timer_divisor: u32,
-    /// An encoded packet leaves by that timer too; false: only when its group is full.
+    /// An encoded packet leaves by that timer too: on; false: only when its group is full.
     pub fec_timer: bool,
-    /// An opportunistic opening begins with a SYN of its own; false: its first packet of data is the SYN and goes alone,
+    /// An opportunistic opening begins with a SYN of its own: on; false: its first packet of data is the SYN and goes alone,
     /// as in TCP Fast Open (RFC 7413).
     pub syn_first: bool,
-    /// Probe the tail of a flight before the timeout (as RFC 8985 section 7).
+    /// Probe the tail of a flight before the timeout: on (as RFC 8985 section 7).
     pub tail_probe: bool,
     /// Packets of one tail probe: 2, as many as RFC 9002 section 6.2.4 allows.
     pub probe_packets: u32,
-    /// Spread packets over the round trip instead of sending bursts.
+    /// Spread packets over the round trip instead of sending bursts: on.
     pub pacing: bool,
-    /// Mark packets ECN-capable and react to marks (RFC 3168; answer I9).
+    /// Mark packets ECN-capable and react to marks: on (RFC 3168; answer I9).
     pub ecn: bool,
-    /// Which packet probes during outage.
+    /// Which packet probes during outage: the last that was sent.
     pub outage_probe: OutageProbe,
-    /// Least time between outage probes (answer I4).
+    /// Least time between outage probes: 200 ms (answer I4).
     pub outage_probe_floor: Duration,
-    /// Outage after which the connection is given up; `None` means that only the idle timeout ends it (answer I4).
+    /// Outage after which the connection is given up; `None`, the default, means that only the idle timeout ends it (answer I4).
     pub outage_give_up: Option<Duration>,
-    /// Draw the waits for a SYN's repetition from an interval, so that ends which fail together come back apart.
+    /// Draw the waits for a SYN's repetition from an interval, so that ends which fail together come back apart:
+    /// on.
     pub handshake_jitter: bool,
-    /// Close after this time without any packet from the peer, also in an outage; `None` means never (answer D14).
+    /// Close after this time without any packet from the peer, also in an outage: 240 s; `None` means never (answer
+    /// D14).
     pub idle_timeout: Option<Duration>,
-    /// Send a keepalive after this time of silence; `None` means never (answer D14).
+    /// Send a keepalive after this time of silence: 60 s; `None` means never (answer D14).
     pub keepalive: Option<Duration>,
-    /// Period of probes on standby paths (answer D14).
+    /// Period of probes on standby paths: 1 s (answer D14).
     pub standby_probe: Duration,
     /// Most copies of a message at a time where paths carry copies ([`Paths::Copies`](super::Paths::Copies)), from 2 to 15: 15,
     /// which is one on every path.
     pub copies: u32,
-    /// A path that failed must answer for this long before it is preferred again (answer H9).
+    /// A path that failed must answer for this long before it is preferred again: 5 s (answer H9).
     pub fail_back_after: Duration,
-    /// Maximum segment lifetime; a closed connection lingers twice as long (answer D12).
+    /// Maximum segment lifetime: 30 s; a closed connection lingers twice as long (answer D12).
     pub msl: Duration,
-    /// Streams of each kind that the peer may have open, 16 at least (R-STR-4).
+    /// Streams of each kind that the peer may have open: 100, 16 at least (R-STR-4).
     pub max_streams: u64,
-    /// Bytes of one stream that may wait for the application, 65,536 at least (R-STR-6).
+    /// Bytes of one stream that may wait for the application: 1,048,576, 65,536 at least (R-STR-6).
     pub stream_window_bytes: u64,
-    /// Bytes of all streams together that may wait for the application, 262,144 at least (R-STR-6).
+    /// Bytes of all streams together that may wait for the application: 4,194,304, 262,144 at least (R-STR-6).
     pub connection_window_bytes: u64,
-    /// Bytes of one stream that may wait to be sent.
+    /// Bytes of one stream that may wait to be sent: 262,144.
     pub stream_send_bytes: usize,
 }
 

@@ -27,7 +27,26 @@ pub enum KeyError {
     LowOrder,
 }
 
-/// A private X25519 key. `Debug` does not show it.
+/// A private X25519 key. `Debug` does not show it, and there is no `Display`.
+///
+/// To store one is to write its octets where nobody else reads them. As 64 hexadecimal digits, the form of `restp keygen`,
+/// it is read back by `parse` (blanks and line ends around it do no harm); the public key has the same form.
+///
+/// ```
+/// use restp_proto::protected::{PrivateKey, PublicKey};
+///
+/// # fn main() -> Result<(), restp_proto::protected::KeyError> {
+/// # let random = std::array::from_fn(|place| place as u8);
+/// let key = PrivateKey::from_random(random)?; // with the crate restp: restp::generate_private_key()
+/// let digits: String = key.as_bytes().iter().map(|octet| format!("{octet:02x}")).collect();
+/// let line = key.public().to_string();
+///
+/// let read: PrivateKey = (digits + "\n").parse()?;
+/// assert_eq!(read.public(), key.public());
+/// assert_eq!(line.parse::<PublicKey>()?, key.public());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PrivateKey([u8; KEY_BYTES]);
 
@@ -68,6 +87,7 @@ impl PrivateKey {
 impl FromStr for PrivateKey {
     type Err = KeyError;
 
+    /// From 64 hexadecimal digits, the form of `restp keygen`.
     fn from_str(text: &str) -> Result<Self, KeyError> {
         Self::from_random(parse_hex(text)?)
     }
@@ -116,6 +136,7 @@ impl fmt::Debug for PublicKey {
 impl FromStr for PublicKey {
     type Err = KeyError;
 
+    /// From 64 hexadecimal digits, as `Display` writes them.
     fn from_str(text: &str) -> Result<Self, KeyError> {
         Self::from_bytes(parse_hex(text)?)
     }

@@ -144,7 +144,7 @@ impl RecvStream {
         self.read_timeout = limit;
     }
 
-    /// At most `limit_bytes` in order; `None` at the end of the stream.
+    /// At most `limit_bytes` in order; `None` at the end of the stream, and after an own [`RecvStream::stop`].
     ///
     /// # Errors
     /// As [`crate::RecvStream::recv`], or [`Error::TimedOut`].

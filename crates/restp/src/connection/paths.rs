@@ -44,7 +44,8 @@ impl Connection {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Path`] if this side, the profile or a limit does not allow it.
+    /// [`Error::Path`] if this side, the profile or a limit does not allow it, [`Error::Io`] if `local` is not an address of
+    /// this host (of an interface that is down neither).
     pub async fn open_path(&self, local: IpAddr, remote: SocketAddr, backup: bool) -> Result<PathId, Error> {
         let socket = self.inner.hold.socket();
         let bound = socket.local_addr();
@@ -53,6 +54,12 @@ impl Connection {
             return Err(Error::WrongService(
                 "the endpoint is bound to one address: bind it to 0.0.0.0 or [::] to use paths from several",
             ));
+        }
+        if let Err(error) = std::net::UdpSocket::bind(SocketAddr::new(local.ip(), 0))
+            && error.kind() == std::io::ErrorKind::AddrNotAvailable
+        {
+            let what = format!("cannot open a path from {}; choose an address of this host", local.ip());
+            return Err(Error::io(what)(error));
         }
         let path = PathAddr { local, remote: socket.native(remote)? };
         seated(|cx, seat| {

@@ -131,6 +131,20 @@ impl Socket {
         }
     }
 
+    /// `address` as one to bind another socket of the same family to.
+    ///
+    /// # Errors
+    /// As [`Socket::native`].
+    pub fn in_family(&self, address: SocketAddr) -> Result<SocketAddr, Error> {
+        let bound = self.local_addr();
+        if bound.is_ipv6() && address.is_ipv4() && address.ip().is_unspecified() {
+            // Any address of this host; mapped, it would be an address of its own.
+            return Ok(SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), address.port()));
+        }
+        let ip = family_of(bound, address.ip())?;
+        Ok(if ip == address.ip() { address } else { SocketAddr::new(ip, address.port()) })
+    }
+
     /// `address` in the family of the socket: an IPv6 socket speaks to IPv4 peers by mapped addresses.
     ///
     /// # Errors
