@@ -21,7 +21,7 @@ NO_FLOW = ["pandas", "polars", "jax", "scikit-learn"]
 
 DEVELOPMENT = ("benchmarks", "crates", "experiments", "packaging", "scripts", "studies", "tests", "wireshark")
 
-OURS = {"gauntlet", "studies", "tests", "scripts", "restp_decoder", "test_dissector"} | {
+OURS = {"crates", "gauntlet", "studies", "tests", "scripts", "restp_decoder", "test_dissector"} | {
     entry.stem for entry in (ROOT / "benchmarks").iterdir()
 }
 
