@@ -20,7 +20,10 @@ _CHECKING = re.compile(r"^\s+Checking (\S+) v")
 _SUMMARY = re.compile(r"^\s+Summary (semver requires|no semver update)")
 _FAILURE = re.compile(r"^--- failure (\w+):")
 _PLACE = re.compile(r",? (previously in file|in file|in) \S+.*$")
-_KINDS = re.compile("feature|mod|const|function|trait|method|type|struct|enum|variant|field|is|no|longer|of")
+_KINDS = re.compile(
+    r"feature|mod|const|function|trait|method|type|struct|enum|variant|field|is|no|longer|of"
+    r"|now|takes|instead|parameters|\d+"
+)
 """Words of an item that name nothing."""
 
 
