@@ -136,19 +136,30 @@ fn goals(grid: &Grid, results: &Results, judged: &str, against: &[Against]) -> S
     text
 }
 
+/// A cell's results by stack.
+type Row = BTreeMap<String, crate::verdict::Result>;
+
+fn stacks(results: &Results) -> BTreeSet<&String> {
+    results.values().flat_map(BTreeMap::keys).collect()
+}
+
+/// The least median of a cell in seconds; infinite where nobody arrives.
+fn fastest_s(row: &Row) -> f64 {
+    row.values().map(|result| result.median_s).fold(f64::INFINITY, f64::min)
+}
+
 /// What each stack finishes, and in how many cells none is faster by more than the goal has it.
 fn tally(grid: &Grid, results: &Results) -> String {
     let mut text = String::from(
         "| stack | tries finished | cells finished whole | fastest or near it |\n|---|---|---|---|\n",
     );
-    let stacks: BTreeSet<&String> = results.values().flat_map(BTreeMap::keys).collect();
-    for stack in stacks {
+    for stack in stacks(results) {
         let own: Vec<_> = results.values().filter_map(|row| row.get(stack)).collect();
         let (finished, tries) =
             own.iter().fold((0, 0), |(finished, tries), it| (finished + it.finished, tries + it.tries));
         let whole = own.iter().filter(|it| it.finishes()).count();
-        let near = |row: &&BTreeMap<String, crate::verdict::Result>| {
-            let fastest_s = row.values().map(|it| it.median_s).fold(f64::INFINITY, f64::min);
+        let near = |row: &&Row| {
+            let fastest_s = fastest_s(row);
             fastest_s.is_finite()
                 && row.get(stack).is_some_and(|it| it.median_s <= fastest_s * grid.goals.within_ratio)
         };
@@ -161,7 +172,7 @@ fn tally(grid: &Grid, results: &Results) -> String {
 }
 
 fn transfer_tables(results: &Results) -> String {
-    let stacks: BTreeSet<&String> = results.values().flat_map(BTreeMap::keys).collect();
+    let stacks = stacks(results);
     let sizes: BTreeSet<usize> = results.keys().map(|cell| cell.size_bytes).collect();
     let mut text = String::from(
         "Median seconds; in brackets how many tries finished, where not all did. Bold: the fastest.\n",
@@ -176,7 +187,7 @@ fn transfer_tables(results: &Results) -> String {
             "---|".repeat(head.len())
         );
         for (cell, row) in results.iter().filter(|(cell, _)| cell.size_bytes == size) {
-            let fastest_s = row.values().map(|result| result.median_s).fold(f64::INFINITY, f64::min);
+            let fastest_s = fastest_s(row);
             let _ = write!(
                 text,
                 "| {} % | {} | {} ms |",
