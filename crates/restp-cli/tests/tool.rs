@@ -301,17 +301,16 @@ fn a_file_that_cannot_be_written_or_read_is_told_before_anybody_connects() {
 #[test]
 fn an_end_that_fails_tells_its_peer_at_once_and_a_server_goes_on() {
     let folder = Folder::new("fails");
-    let sent = folder.file("sent");
-    std::fs::write(&sent, vec![0x5A; 3_000_000]).expect("there is room");
-    // The server's disk is full: its client hears of it.
+    // The server's disk is full: its client hears of it, and has more to send until it does.
     let server = Server::of(&["serve", "--keep", "--file", "/dev/full"]);
     for _ in 0..2 {
-        let text = complaint(&["connect", &server.address, "--file", &sent]);
+        let text = complaint(&["connect", &server.address, "--file", "/dev/zero"]);
         assert!(text.contains("reset by the peer"), "{text}");
     }
     server.wait_for("cannot write /dev/full: No space left on device");
     // A client whose input fails after it has connected: a file of /proc that cannot be read.
-    let came = folder.file("came");
+    let (sent, came) = (folder.file("sent"), folder.file("came"));
+    std::fs::write(&sent, vec![0x5A; 3_000_000]).expect("there is room");
     std::fs::write(&came, "as it was").expect("there is room");
     let server = Server::of(&["serve", "--keep", "--file", &came]);
     let text = complaint(&["connect", &server.address, "--file", "/proc/self/mem"]);
