@@ -1,8 +1,8 @@
 """The laboratory's transfers as a table that `bursts page` reads.
 
-Run it with `python crates/bursts/laboratory.py results/bursts > laboratory.csv`, where `results/bursts` is
-what `gauntlet run experiments/bursts.toml` has made. It prints a line a run in the columns of `bursts
-transfers`; a transfer that did not end in time has no seconds.
+Run it with `python crates/bursts/laboratory.py results/bursts results/bursts-quic > laboratory.csv`, where
+the folders are what `gauntlet run` has made of experiments/bursts.toml and experiments/bursts-quic.toml. It
+prints a line a run in the columns of `bursts transfers`; a transfer that did not end in time has no seconds.
 """
 
 import argparse
@@ -23,14 +23,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("results", type=Path, help="results of experiments/bursts.toml")
-    results = gauntlet.load(parser.parse_args().results)
-    for run in results.runs.arrow.to_pylist():
-        if run["outcome"] != "ok" or not run["trusted"]:
-            print(f"{run['run']} takes no part: {run['reason'] or run['verdict']}", file=sys.stderr)
+    parser.add_argument("results", type=Path, nargs="+", help="a folder of results")
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(HEAD)
-    table.writerows(row(flow) for flow in results.flows.arrow.to_pylist() if flow["trusted"])
+    for results in map(gauntlet.load, parser.parse_args().results):
+        for run in results.runs.arrow.to_pylist():
+            if run["outcome"] != "ok" or not run["trusted"]:
+                print(f"{run['run']} takes no part: {run['reason'] or run['verdict']}", file=sys.stderr)
+        table.writerows(row(flow) for flow in results.flows.arrow.to_pylist() if flow["trusted"])
 
 
 def row(flow: dict[str, Any]) -> tuple[object, ...]:

@@ -47,6 +47,17 @@ def test_its_conditions_are_72_cells_of_the_registered_grid() -> None:
     assert {cell[:2] for cell in cells} == {(loss, burst) for loss in (5, 20) for burst in (1, 5, 20)}
 
 
+def test_quic_meets_the_losses_of_the_others() -> None:
+    others, quic = _toml("experiments/bursts.toml"), _toml("experiments/bursts-quic.toml")
+    protocols = [*others["matrix"].pop("protocols"), *quic["matrix"].pop("protocols")]
+    assert len(set(protocols)) == len(protocols) == 7
+    assert quic["workload"].pop("idle_timeout") == "4min"
+    for experiment in others, quic:
+        for word in "name", "title", "question":
+            del experiment["experiment"][word]
+    assert quic == others
+
+
 def test_a_transfer_that_did_not_end_has_no_seconds() -> None:
     flow = _flows()[0]
     assert dict(zip(HEAD, row(flow), strict=True))["seconds"] == "1.250000"

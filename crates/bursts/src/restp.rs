@@ -85,10 +85,11 @@ pub fn messages(profile: &Profile, attempt: &Try, flow: &Messages) -> Vec<f64> {
     while delays_s.len() < flow.count {
         let due = if sent < flow.count { start + flow.interval() * sent as u32 } else { end };
         if pair.net.now() >= due {
-            if sent == flow.count || pair.send(client, conn, message(sent, flow.size_bytes)).is_err() {
-                break;
+            // A message for which there is no room is not sent later, as speech is not.
+            match (sent < flow.count).then(|| pair.send(client, conn, message(sent, flow.size_bytes))) {
+                Some(Ok(()) | Err(SendError::Full(_))) => sent += 1,
+                Some(Err(_)) | None => break,
             }
-            sent += 1;
         } else if pair.net.next_event().is_some_and(|at| at <= due) {
             pair.net.step();
         } else {

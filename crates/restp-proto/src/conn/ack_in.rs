@@ -98,7 +98,6 @@ impl Connection {
         let path = &mut self.paths[index];
         let rtt = &path.rtt;
         let isn = path.local_isn;
-        path.tx.report_is_full = false;
         match packet.report {
             Report::None => None,
             Report::Sack(blocks) => {
@@ -118,9 +117,6 @@ impl Connection {
                 None
             }
             Report::Snack(snack) => {
-                let strict = self.composition.profile().tuning.strict_header;
-                let most_words = if strict { STRICT_VECTOR_WORDS } else { VECTOR_WORDS };
-                path.tx.report_is_full = snack.vector.len() >= most_words * WORD_BYTES;
                 let first = ack + u64::from(snack.hole.offset);
                 let after = first + u64::from(snack.hole.size);
                 if after >= path.tx.next() {
@@ -207,6 +203,7 @@ impl Connection {
         let cumulative = self.composition.profile().ack_report == AckReport::Cumulative;
         // Nothing else could be sent meanwhile.
         let in_haste = self.nothing_waits() || self.outbox.is_blocked();
+        let nameable = self.nameable();
         let path = &mut self.paths[index];
         let mut found = 0;
         if cumulative {
@@ -220,7 +217,7 @@ impl Connection {
                 }
             }
         } else {
-            let (lost, next) = path.tx.detect(cx.now, &path.rtt);
+            let (lost, next) = path.tx.detect(cx.now, &path.rtt, nameable);
             found += lost;
             match next {
                 Some(at) => path.timers.set(Timer::Loss, at),
@@ -232,6 +229,18 @@ impl Connection {
             found += path.tx.lose_range(ack, ack + u64::from(range));
         }
         self.on_losses(cx, index, found);
+    }
+
+    /// How far beyond the oldest packet that is missing the peer's reports can tell of others (R-SNACK-5). SACK tells of the
+    /// newest first, and of NACK nothing is expected.
+    // R-ARQ-5
+    pub(super) fn nameable(&self) -> u64 {
+        let profile = self.composition.profile();
+        if profile.ack_report != AckReport::Snack {
+            return u64::MAX;
+        }
+        let words = if profile.tuning.strict_header { STRICT_VECTOR_WORDS } else { VECTOR_WORDS };
+        1 + (words * WORD_BYTES * 8) as u64
     }
 
     /// The range in which an encoded packet left something missing, if `packet` answers one: it is no packet of data that

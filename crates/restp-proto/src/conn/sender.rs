@@ -142,8 +142,6 @@ pub(crate) struct SendWindow {
     once_lost: bool,
     /// The latest report had room for every hole.
     pub report_is_whole: bool,
-    /// The latest report is as long as reports get: what is not named beyond it may have arrived all the same.
-    pub report_is_full: bool,
     share: LossShare,
     /// Acknowledgements are to name the messages that have arrived.
     names_messages: bool,
@@ -174,7 +172,6 @@ impl SendWindow {
             unsampled: 0,
             once_lost: false,
             report_is_whole: true,
-            report_is_full: false,
             share: LossShare::default(),
             names_messages: false,
         }
@@ -535,9 +532,9 @@ mod tests {
         let mut window = window(5);
         let mut acked = Acked::default();
         window.report(at(100), 2, 3, &rtt(), &mut acked);
-        assert_eq!(window.detect(at(100), &rtt()).0, 0);
+        assert_eq!(window.detect(at(100), &rtt(), u64::MAX).0, 0);
         window.report(at(101), 4, 4, &rtt(), &mut acked);
-        assert_eq!(window.detect(at(101), &rtt()).0, 1);
+        assert_eq!(window.detect(at(101), &rtt(), u64::MAX).0, 1);
         assert_eq!(window.next_lost(), Some(1));
     }
 
@@ -545,9 +542,9 @@ mod tests {
     fn a_hole_grows_old_after_five_quarters_of_the_rtt() {
         let mut window = window(2);
         window.report(at(100), 2, 2, &rtt(), &mut Acked::default());
-        let (found, next) = window.detect(at(100), &rtt());
+        let (found, next) = window.detect(at(100), &rtt(), u64::MAX);
         assert_eq!((found, next), (0, Some(at(125))));
-        assert_eq!(window.detect(at(125), &rtt()).0, 1);
+        assert_eq!(window.detect(at(125), &rtt(), u64::MAX).0, 1);
     }
 
     #[test]
@@ -555,32 +552,36 @@ mod tests {
     fn on_a_path_that_reorders_packets_are_not_counted_but_time() {
         let mut window = window(5);
         window.report(at(100), 2, 5, &rtt(), &mut Acked::default());
-        assert_eq!(window.detect(at(100), &rtt()).0, 1);
+        assert_eq!(window.detect(at(100), &rtt(), u64::MAX).0, 1);
         window.report(at(101), 1, 1, &rtt(), &mut Acked::default());
         for index in 5..11 {
             window.transmit(at(110), packet(index), false);
         }
         window.report(at(210), 10, 11, &rtt(), &mut Acked::default());
         assert_eq!(
-            window.detect(at(210), &rtt()),
+            window.detect(at(210), &rtt(), u64::MAX),
             (0, Some(at(235))),
             "four newer ones say nothing any more"
         );
-        assert_eq!(window.detect(at(235), &rtt()).0, 4);
+        assert_eq!(window.detect(at(235), &rtt(), u64::MAX).0, 4);
     }
 
     #[test]
     fn a_lost_repetition_is_found_by_packets_sent_after_it() {
         let mut window = window(5);
         window.report(at(100), 2, 5, &rtt(), &mut Acked::default());
-        assert_eq!(window.detect(at(100), &rtt()).0, 1);
+        assert_eq!(window.detect(at(100), &rtt(), u64::MAX).0, 1);
         window.retransmit(at(100), 1);
         for index in 5..8 {
             window.transmit(at(101), packet(index), false);
         }
-        assert_eq!(window.detect(at(110), &rtt()).0, 0);
+        assert_eq!(window.detect(at(110), &rtt(), u64::MAX).0, 0);
         window.report(at(201), 6, 8, &rtt(), &mut Acked::default());
-        assert_eq!(window.detect(at(201), &rtt()).0, 1, "the repetition was overtaken by three packets");
+        assert_eq!(
+            window.detect(at(201), &rtt(), u64::MAX).0,
+            1,
+            "the repetition was overtaken by three packets"
+        );
     }
 
     #[test]
@@ -605,7 +606,7 @@ mod tests {
         window.conclude(at(100), &rtt(), &mut acked);
         assert_eq!((acked.delivered, acked.elsewhere), (4, 4));
         assert_eq!((acked.rtt_sample, acked.delivery_rate_pps), (None, None));
-        assert_eq!(window.detect(at(100), &rtt()).0, 1);
+        assert_eq!(window.detect(at(100), &rtt(), u64::MAX).0, 1);
         assert!(!window.take_loss_event(), "no congestion of this way");
         let mut acked = Acked::default();
         window.report(at(150), 6, 6, &rtt(), &mut acked);

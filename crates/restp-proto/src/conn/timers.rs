@@ -40,6 +40,7 @@ impl Connection {
 
     fn path_timers(&mut self, cx: &mut Cx<'_>, index: usize) {
         let now = cx.now;
+        let nameable = self.nameable();
         let path = &mut self.paths[index];
         if path.timers.expired(Timer::Ack, now) {
             path.ack.now = true;
@@ -55,7 +56,7 @@ impl Connection {
         }
         path.timers.expired(Timer::Pace, now);
         if path.timers.expired(Timer::Loss, now) {
-            let (found, next) = path.tx.detect(now, &path.rtt);
+            let (found, next) = path.tx.detect(now, &path.rtt, nameable);
             path.timers.set(Timer::Loss, next.unwrap_or(Instant::FAR_FUTURE));
             self.on_losses(cx, index, found);
         }

@@ -45,8 +45,9 @@ impl SendWindow {
     /// arrived, a round trip and the reordering window must have passed (RFC 8985, section 6.2).
     ///
     /// Returns the number of packets newly lost and the moment at which the next one would be.
+    /// No report names packets as far beyond the oldest that is missing as `nameable`, or farther.
     // R-ARQ-5
-    pub fn detect(&mut self, now: Instant, rtt: &RttEstimator) -> (u32, Option<Instant>) {
+    pub fn detect(&mut self, now: Instant, rtt: &RttEstimator, nameable: u64) -> (u32, Option<Instant>) {
         let reordering = self.reordering.window(rtt);
         let round_trip = rtt.smoothed().max(rtt.latest());
         let patience = round_trip + reordering.unwrap_or_default().max(round_trip / 4);
@@ -56,7 +57,11 @@ impl SendWindow {
         // Where a repetition was the newest to arrive, packets of any number were sent before it. Beyond what was reported
         // only time tells: the peer may have them and have said so in an acknowledgement that is on its way, or have no
         // room to say so.
-        let end = if self.newest_repeats && !self.report_is_full { self.next() } else { reported };
+        let end = if self.newest_repeats {
+            self.next().min(self.first.saturating_add(nameable)).max(reported)
+        } else {
+            reported
+        };
         let mut found = 0;
         let mut next = None;
         for index in self.first..end {
@@ -308,20 +313,22 @@ mod tests {
         window.retransmit(at(300), 1);
         window.transmit(at(350), packet(5), false);
         window.acknowledge(at(400), 2, &rtt());
-        assert_eq!(window.detect(at(400), &rtt()).0, 4, "the one sent after the probe is not among them");
+        assert_eq!(
+            window.detect(at(400), &rtt(), u64::MAX).0,
+            4,
+            "the one sent after the probe is not among them"
+        );
         assert_eq!(window.next_lost(), Some(2));
     }
 
     // R-ARQ-5
     #[test]
-    fn what_a_full_report_has_no_room_for_is_waited_for_until_there_is_room() {
+    fn what_a_report_has_no_room_for_is_waited_for_until_there_is_room() {
         let mut window = window(5);
         window.retransmit(at(300), 1);
-        window.report_is_full = true;
         window.acknowledge(at(400), 2, &rtt());
-        assert_eq!(window.detect(at(400), &rtt()).0, 0);
-        window.report_is_full = false;
-        assert_eq!(window.detect(at(400), &rtt()).0, 4);
+        assert_eq!(window.detect(at(400), &rtt(), 3).0, 3);
+        assert_eq!(window.detect(at(400), &rtt(), 4).0, 1);
     }
 
     // R-ARQ-4
@@ -366,7 +373,7 @@ mod tests {
             let newest = window.next();
             window.transmit(at(0), packet(newest), false);
             window.report(at(0), newest, newest, &rtt(), &mut Default::default());
-            let late_at = window.detect(at(0), &rtt()).1.unwrap();
+            let late_at = window.detect(at(0), &rtt(), u64::MAX).1.unwrap();
             wait_ms.push(late_at.saturating_since(at(0)).as_millis());
         }
         assert_eq!(wait_ms, [125, 250, 250, 250, 500]);
