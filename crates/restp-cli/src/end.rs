@@ -11,6 +11,7 @@ use restp::log::JsonLines;
 use restp::{Builder, Connection, Endpoint};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::files::cannot_create;
 use crate::outcome::Outcome;
 
 /// How long a command that failed waits for its peers to hear of it.
@@ -30,9 +31,7 @@ impl LogFile {
     /// # Errors
     /// A sentence that names the file.
     pub fn create(path: &Path) -> Result<Self, String> {
-        let file = File::create(path).map_err(|error| {
-            format!("cannot create the event log {}: {error}; check folder and rights", path.display())
-        })?;
+        let file = File::create(path).map_err(|error| cannot_create(path, &error))?;
         Ok(Self(Arc::new(Mutex::new(BufWriter::new(file)))))
     }
 }

@@ -112,7 +112,8 @@ impl Output {
     }
 }
 
-fn cannot_create(path: &Path, error: &io::Error) -> String {
+/// What is said of a file that could not be created.
+pub fn cannot_create(path: &Path, error: &io::Error) -> String {
     format!("cannot create {}: {error}; check folder and rights", path.display())
 }
 
