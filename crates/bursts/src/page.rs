@@ -227,7 +227,7 @@ fn message_table(flows: &[Flow]) -> String {
     let mut text = String::from(
         "\n## Messages\n\n160 bytes each 20 ms for 30 s, over a connection that stands; a message's time runs from when it is due. 99 % took at \
          most so many milliseconds; a dash where more than 1 % had not arrived 20 s after the last one was due, with the share that had. Where \
-         ResTP's send buffer is full (1,024 messages of `voice`) a flow ends, and what it would still have sent counts as not arrived.\n\n\
+         ResTP's send buffer is full (1,024 messages of `voice`) a message is not sent, and counts as not arrived.\n\n\
          | column | what it is |\n|---|---|\n\
          | `restp-voice`, `-bbr`, `-fec` | the preset `voice` (BIC; repeated; a hole is passed over after 160 ms), over BBR, with interleaved encoded packets |\n\
          | `restp-none`, `restp-fec-only` | neither repeated nor controlled, without and with interleaved encoded packets |\n\

@@ -25,8 +25,10 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Losses with a long-run share of `mean` (0 to 1, 1 excluded) in bursts of `burst_packets` on average (Gilbert 1960).
+    /// Losses with a long-run share of `mean` (0 to 1) in bursts of `burst_packets` on average (Gilbert 1960).
     ///
+    /// Between two bursts at least one packet passes, so that bursts of `n` packets lose `n / (n + 1)` of all at most; a larger
+    /// `mean` gives that.
     /// Bursts of at most one packet stand for independent losses, of which two may follow each other.
     #[must_use]
     pub fn bursts(mean: f64, burst_packets: f64) -> Self {

@@ -240,7 +240,7 @@ impl Pair {
     }
 
     /// Sends `size_bytes` of a known pattern from client to server over a new connection, closes both ends, and waits for
-    /// at most `limit`.
+    /// at most `limit`. Further paths of the pair are opened once a profile of several paths may use them.
     ///
     /// # Errors
     /// [`Incomplete`] unless exactly what was sent arrived, in order; it holds what did arrive.
@@ -253,6 +253,7 @@ impl Pair {
         let (mut received, mut delivered) = (Vec::new(), None);
         let (client, server) = (self.client, self.server);
         let (mut ends, mut accepted, mut refused) = ([None, None], None, None);
+        let mut one_path = self.links.len() > 1;
         while ends.contains(&None) && self.net.next_event().is_some_and(|at| at <= start + limit) {
             while let Some(piece) = pieces.pop_front() {
                 match self.send(client, conn, piece) {
@@ -268,6 +269,10 @@ impl Pair {
             }
             if pieces.is_empty() {
                 self.net.with(client, |host, now| host.endpoint.close(now, conn));
+            }
+            if one_path && self.has_happened(client, conn, |kind| *kind == EventKind::PathsAllowed) {
+                one_path = false;
+                self.open_paths(conn);
             }
             accepted = accepted.or_else(|| self.accepted_since(heard[1]));
             if let Some(accepted) = accepted {
@@ -291,6 +296,16 @@ impl Pair {
             Ok(Transferred { bytes: received, delivered: delivered.unwrap_or(took), took })
         } else {
             Err(Incomplete { sent_bytes: size_bytes, received, ends, refused })
+        }
+    }
+
+    /// Opens all paths beside the first for the client's connection `conn`, which has been told that it may
+    /// ([`EventKind::PathsAllowed`]). One that cannot be opened is left out.
+    pub fn open_paths(&mut self, conn: ConnId) {
+        for (index, _) in (0..).zip(&self.links).skip(1) {
+            self.net.with(self.client, |host, now| {
+                let _ = host.endpoint.open_path(now, conn, client_path(index), false);
+            });
         }
     }
 
@@ -399,6 +414,18 @@ mod tests {
             text.starts_with("200000 bytes were sent and") && text.contains("when time was up"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_transfer_uses_all_paths_of_a_profile_of_several() {
+        let link = LinkConfig::new(5_000_000, Duration::from_millis(10));
+        let paths = [(link.clone(), link.clone()), (link.clone(), link)];
+        for (profile, several) in [(Profile::multipath(), true), (Profile::file_arq(), false)] {
+            let mut pair = Pair::with_paths(3, &profile, &paths);
+            pair.transfer(500_000, Duration::from_secs(30)).unwrap();
+            let carried = pair.net.link_stats(pair.links[1].0).passed;
+            assert_eq!(carried > 100, several, "{carried} packets over the second path of {}", profile.name);
+        }
     }
 
     #[test]

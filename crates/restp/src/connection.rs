@@ -16,6 +16,7 @@ use restp_proto::{
 
 use crate::error::Error;
 use crate::state::{Hold, Slot, State};
+use crate::streams::{STREAMS_INSTEAD, carries_streams};
 use crate::waiters::{Seat, seated};
 
 /// A connection. Clones are handles of the same one, for instance to send and receive in different tasks.
@@ -173,16 +174,24 @@ impl Connection {
     /// Cancel safe: a message that came is handed out by the next call.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the connection ended in another way.
+    /// [`Error::Closed`] if the connection ended in another way, [`Error::WrongService`] if it carries streams.
     pub async fn recv(&self) -> Result<Option<Message>, Error> {
-        seated(|cx, seat| self.poll_recv(cx, seat)).await
+        seated(|cx, seat| match self.poll_recv(cx, seat) {
+            Poll::Pending if self.carries_streams() => Poll::Ready(Err(Error::WrongService(STREAMS_INSTEAD))),
+            answer => answer,
+        })
+        .await
+    }
+
+    fn carries_streams(&self) -> bool {
+        self.with(|state, _, id| carries_streams(state, id))
     }
 
     /// Takes up to `limit` messages that are there, at least one, and appends them to `messages`; cheaper than one by one.
     /// Returns how many; 0 when the peer has closed and everything was read. Cancel safe: `messages` then is as before.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the connection ended in another way.
+    /// As [`Connection::recv`].
     pub async fn recv_many(&self, messages: &mut Vec<Message>, limit: usize) -> Result<usize, Error> {
         let Some(first) = self.recv().await? else { return Ok(0) };
         messages.push(first);
@@ -193,7 +202,8 @@ impl Connection {
     /// The next message if there is one.
     ///
     /// # Errors
-    /// [`Error::Closed`] if there is none and the connection ended, also if it ended well.
+    /// [`Error::Closed`] if there is none and the connection ended, also if it ended well, [`Error::WrongService`] if it
+    /// carries streams.
     pub fn try_recv(&self) -> Result<Option<Message>, Error> {
         self.with(|state, now, id| {
             state.check_running()?;
@@ -202,8 +212,10 @@ impl Connection {
             if message.is_some() {
                 return Ok(message);
             }
+            let streams = carries_streams(state, id);
             match &slot(state, id)?.ended {
                 Some(ended) => Err(Error::Closed(ended.reason)),
+                None if streams => Err(Error::WrongService(STREAMS_INSTEAD)),
                 None => Ok(None),
             }
         })
@@ -287,7 +299,7 @@ impl Connection {
     /// [`Error::Closed`] if the connection did not end well.
     pub async fn finish(&self) -> Result<(), Error> {
         self.close();
-        while self.recv().await?.is_some() {}
+        while seated(|cx, seat| self.poll_recv(cx, seat)).await?.is_some() {}
         match self.closed().await? {
             CloseReason::Graceful => Ok(()),
             reason => Err(Error::Closed(reason)),
@@ -327,14 +339,10 @@ impl Connection {
         })
     }
 
-    /// State of the paths; after the end that of the last moment.
+    /// State of the paths; none any more once the connection has ended.
     #[must_use]
     pub fn path_stats(&self) -> Vec<(PathId, PathStats)> {
-        self.with(|state, _, id| {
-            let ended = || Some(state.slots.get(&id)?.ended.as_ref()?.paths.clone());
-            let present = state.proto.path_stats(id);
-            if present.is_empty() { ended().unwrap_or_default() } else { present }
-        })
+        self.with(|state, _, id| state.proto.path_stats(id))
     }
 
     /// The services in force after negotiation; `None` only if the connection ended before it began.

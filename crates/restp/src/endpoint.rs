@@ -294,8 +294,8 @@ impl Endpoint {
     /// Cancel safe: if the future is dropped, so is the connection.
     ///
     /// # Errors
-    /// [`Error::NotListening`] or [`Error::Refused`] if the peer refuses, [`Error::Closed`] if it does not answer, otherwise
-    /// what is wrong on this side.
+    /// [`Error::NotListening`] or [`Error::Refused`] if the peer refuses, [`Error::Closed`] if it does not answer,
+    /// [`Error::WrongService`] if the profile is connectionless, otherwise what is wrong on this side.
     pub async fn connect(
         &self,
         remote: impl ToSocketAddrs,
@@ -337,6 +337,11 @@ impl Endpoint {
         services: impl Services,
     ) -> Result<Connection, Error> {
         let composition = services.compose()?;
+        if composition.profile().management == Management::Connectionless {
+            return Err(Error::WrongService(
+                "the profile is connectionless, so there is nothing to connect: use Endpoint::datagrams",
+            ));
+        }
         let path = self.path_to(remote).await?;
         let mut state = self.hold.lock();
         state.check_running()?;
@@ -354,9 +359,7 @@ impl Endpoint {
                 Err(ConnectError::InUse) => {}
                 Err(error) => return Err(error.into()),
                 Ok(id) => {
-                    // Without a handshake there is nothing to wait for.
-                    let connected = composition.profile().management == Management::Connectionless;
-                    state.insert_slot(id, connected);
+                    state.insert_slot(id, false);
                     state.reports_until = now + REPORTS_WANTED;
                     state.wake_driver();
                     drop(state);

@@ -30,6 +30,9 @@ pub enum Error {
         /// `IPv4` or `IPv6`.
         family: &'static str,
     },
+    /// UDP port 0 of a peer, where nobody can listen.
+    #[error("nothing can be sent to {0}: UDP port 0 stands for any; name the port that the peer is bound to")]
+    NoRemotePort(std::net::SocketAddr),
     /// Services that contradict each other.
     #[error("the profile cannot run: {}", sentences(.0))]
     Profile(Vec<Conflict>),
@@ -128,6 +131,7 @@ impl From<Error> for io::Error {
             | Error::NoPorts(_) => io::ErrorKind::AddrInUse,
             Error::Connect(ConnectError::TooMany { .. }) => io::ErrorKind::QuotaExceeded,
             Error::NoAddress { .. }
+            | Error::NoRemotePort(_)
             | Error::Profile(_)
             | Error::WrongService(_)
             | Error::Connect(_)

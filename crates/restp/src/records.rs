@@ -8,11 +8,12 @@
 use std::collections::VecDeque;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use restp_proto::profile::Framing;
-use restp_proto::{Message, SendError, SendOptions};
+use restp_proto::profile::{Framing, Ordering};
+use restp_proto::{Composition, Message, SendError, SendOptions};
 
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::streams::STREAMS_INSTEAD;
 use crate::waiters::seated;
 
 /// Octets of the length before each record, big-endian.
@@ -53,11 +54,13 @@ impl Records {
     /// Messages over `connection`, none longer than [`MAX_RECORD_BYTES`].
     ///
     /// # Errors
-    /// [`Error::Send`] if the connection is over.
+    /// [`Error::Send`] if the connection is over, [`Error::WrongService`] if it carries streams.
     pub fn new(connection: Connection) -> Result<Self, Error> {
-        let framing = connection.composition().map(|composition| composition.profile().framing);
-        let packet_bytes = match framing {
-            Some(Framing::Coalesce) => None,
+        let composition = connection.composition();
+        let profile = composition.as_ref().map(Composition::profile);
+        let packet_bytes = match profile.map(|profile| (profile.ordering, profile.framing)) {
+            Some((Ordering::Streams, _)) => return Err(Error::WrongService(STREAMS_INSTEAD)),
+            Some((_, Framing::Coalesce)) => None,
             _ => Some(connection.max_message_bytes().ok_or(SendError::Closed)?),
         };
         Ok(Self {

@@ -6,8 +6,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use restp_proto::{
-    CloseReason, Composition, ConnId, ConnStats, Datagram, Endpoint, EventKind, Instant, PathAddr, PathId,
-    PathStats,
+    CloseReason, Composition, ConnId, ConnStats, Datagram, Endpoint, EventKind, Instant, PathAddr,
 };
 
 use tokio::runtime::Handle;
@@ -33,7 +32,6 @@ const MAX_DATAGRAMS: usize = 1024;
 pub(crate) struct Ended {
     pub reason: CloseReason,
     pub stats: ConnStats,
-    pub paths: Vec<(PathId, PathStats)>,
     pub composition: Option<Composition>,
     #[cfg(feature = "protected")]
     pub peer: Option<restp_proto::protected::PublicKey>,
@@ -332,7 +330,6 @@ impl State {
                 slot.ended = Some(Box::new(Ended {
                     reason,
                     stats: self.proto.conn_stats(conn).cloned().unwrap_or_default(),
-                    paths: self.proto.path_stats(conn),
                     composition: self.proto.composition(conn).cloned(),
                     #[cfg(feature = "protected")]
                     peer: self.proto.peer_public_key(conn),

@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::streams::STREAMS_INSTEAD;
 use crate::waiters::Seat;
 
 /// Bytes that one write takes at most, so that a full send buffer costs no large copy.
@@ -47,9 +48,7 @@ impl Connection {
         let composition = self.composition();
         let profile = composition.as_ref().map(Composition::profile);
         match profile.map(|profile| (profile.ordering, profile.framing)) {
-            Some((Ordering::Streams, _)) => Err(Error::WrongService(
-                "the connection carries streams of its own: use open_stream and accept_stream, or a profile without streams",
-            )),
+            Some((Ordering::Streams, _)) => Err(Error::WrongService(STREAMS_INSTEAD)),
             Some((_, Framing::Coalesce)) => Ok(Stream::new(self)),
             _ => Err(Error::WrongService(
                 "the profile keeps message boundaries: use send and recv, or a profile with coalescing framing",

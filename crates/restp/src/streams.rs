@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use restp_proto::profile::Ordering;
 use restp_proto::{CloseReason, ConnId, Instant, Priority, StreamError, StreamId, StreamKind};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -17,6 +18,8 @@ use crate::error::Error;
 use crate::state::State;
 use crate::waiters::{Seat, StreamWaiters, Waiters, seated};
 
+/// What is said of a call for messages, or for the one stream of a profile without streams.
+pub(crate) const STREAMS_INSTEAD: &str = "the connection carries streams of its own: use open_stream and accept_stream, or a profile without streams";
 /// Bytes that one write takes at most.
 const WRITE_BYTES: usize = 64 << 10;
 
@@ -71,7 +74,7 @@ impl Connection {
     /// The next stream that the peer opened; `None` once it opens none any more. Cancel safe.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the connection ended in another way than by closing.
+    /// [`Error::Closed`] if the connection ended in another way than by closing, [`Error::Stream`] if it carries no streams.
     pub async fn accept_stream(&self) -> Result<Option<IncomingStream>, Error> {
         let id = seated(|cx, seat| self.poll_accept(cx, seat)).await?;
         Ok(id.map(|id| IncomingStream {
@@ -89,10 +92,18 @@ impl Connection {
             match end_of(state, conn) {
                 Some(CloseReason::Graceful) => Poll::Ready(Ok(None)),
                 Some(reason) => Poll::Ready(Err(Error::Closed(reason))),
+                None if !carries_streams(state, conn) => {
+                    Poll::Ready(Err(Error::Stream(StreamError::NoStreams)))
+                }
                 None => wait(state, conn, |waiters| waiters.acceptors.add(seat, cx.waker())),
             }
         })
     }
+}
+
+/// Whether what comes on a connection are streams and not messages.
+pub(crate) fn carries_streams(state: &State, conn: ConnId) -> bool {
+    state.proto.composition(conn).is_some_and(|services| services.profile().ordering == Ordering::Streams)
 }
 
 /// Why nothing of the peer comes any more, if so.

@@ -143,6 +143,27 @@ async fn datagrams_need_no_connection() {
     assert!(matches!(one.datagrams(5, Profile::datagram()), Err(Error::Listen(_))));
     assert!(matches!(one.datagrams(8, Profile::voice()), Err(Error::WrongService(_))));
     assert!(matches!(one.listen(8, Profile::datagram()), Err(Error::WrongService(_))));
+    let nothing = one.connect(other.local_addr(), 6, Profile::datagram()).await;
+    assert!(matches!(nothing, Err(Error::WrongService(_))), "{nothing:?}");
+    assert_eq!(one.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_peer_without_a_port_is_refused_at_once() {
+    let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+    let error = client.connect("127.0.0.1:0", PORT, Profile::file_arq()).await.expect_err("nobody is there");
+    assert!(error.to_string().starts_with("nothing can be sent to 127.0.0.1:0: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_that_has_ended_has_counters_and_no_paths() {
+    let ((_client, outgoing), (_server, incoming)) = pair(&Profile::file_arq()).await;
+    outgoing.send(content(1000)).await.unwrap();
+    assert_eq!((outgoing.path_stats().len(), incoming.path_stats().len()), (1, 1));
+    let (sent, received) = tokio::join!(outgoing.finish(), incoming.finish());
+    assert!(sent.is_ok() && received.is_ok(), "{sent:?}, {received:?}");
+    assert_eq!((outgoing.path_stats(), incoming.path_stats()), (Vec::new(), Vec::new()));
+    assert!(outgoing.stats().packets_sent > 0);
 }
 
 #[tokio::test]

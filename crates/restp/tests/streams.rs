@@ -145,3 +145,14 @@ async fn who_stopped_reading_is_at_the_end() {
     stream.recv.stop(4).unwrap();
     assert_eq!(timeout(HANGS, stream.recv.recv(100)).await.expect("it hangs").unwrap(), None);
 }
+
+#[tokio::test]
+async fn a_call_that_does_not_fit_the_profile_is_refused_and_does_not_wait() {
+    let ((_client, streams), (_server, _incoming)) = pair(&profile()).await;
+    let received = timeout(HANGS, streams.recv()).await.expect("it hangs");
+    assert!(matches!(received, Err(Error::WrongService(_))), "{received:?}");
+    assert!(matches!(restp::Records::new(streams), Err(Error::WrongService(_))));
+    let ((_client, one_stream), (_server, _incoming)) = pair(&Profile::file_arq()).await;
+    let accepted = timeout(HANGS, one_stream.accept_stream()).await.expect("it hangs");
+    assert!(matches!(accepted, Err(Error::Stream(StreamError::NoStreams))));
+}

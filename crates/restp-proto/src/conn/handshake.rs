@@ -386,7 +386,10 @@ impl Connection {
 
     // R-CM-6, R-STR-12
     pub(super) fn wants_fin(&self) -> bool {
-        self.closing.local == LocalFin::Wanted && self.nothing_waits() && self.phase == Phase::Established
+        self.closing.local == LocalFin::Wanted
+            && self.nothing_waits()
+            && self.phase == Phase::Established
+            && self.connected()
     }
 }
 

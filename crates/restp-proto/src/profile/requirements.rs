@@ -249,6 +249,10 @@ impl Choice<'_> {
 
     fn share(&mut self) {
         match self.needs.several_paths {
+            None if self.needs.link.noisy => {
+                self.profile.congestion = Congestion::Bbr;
+                self.because("BBR: one path, of whose losses few tell of a full queue");
+            }
             None => {
                 self.profile.congestion = Congestion::Cubic;
                 self.because("CUBIC: one path, shared with others");
@@ -396,6 +400,15 @@ mod tests {
         assert_eq!((near.reliability, near.ordering), (Reliability::Arq, Ordering::Partial));
         assert_eq!(near.tuning.hold, Duration::from_millis(130));
         assert_eq!(speech(600).choose().unwrap().reliability, Reliability::Quasi(FecKind::Xor));
+    }
+
+    #[test]
+    fn one_path_that_loses_by_itself_is_sent_over_by_bbr() {
+        let over = |noisy| {
+            let needs = Requirements { link: Link { noisy, ..Link::default() }, ..Requirements::default() };
+            needs.choose().unwrap().congestion
+        };
+        assert_eq!((over(true), over(false)), (Congestion::Bbr, Congestion::Cubic));
     }
 
     #[test]

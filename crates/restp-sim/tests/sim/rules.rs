@@ -405,3 +405,26 @@ fn g9_the_responder_chooses_the_kind_of_encoding() {
     let agreed = pair.net.host(pair.client).endpoint.composition(conn).unwrap().profile().clone();
     assert_eq!((agreed.reliability, agreed.ordering), (own.reliability, Ordering::Full));
 }
+
+// R-CM-6
+#[test]
+fn messages_without_a_connection_end_without_a_fin() {
+    let mut pair = Pair::new(5, &Profile::datagram(), &LinkConfig::ideal(MS * 20));
+    let link = pair.links[0].0;
+    let seen = tap(&mut pair, link);
+    let conn = pair.connect();
+    for _ in 0..3 {
+        pair.send(pair.client, conn, vec![1; 100]).unwrap();
+    }
+    // What was sent has not left yet.
+    pair.net.with(pair.client, |host, now| host.endpoint.close(now, conn));
+    pair.net.run_for(MS * 100);
+    let kinds: Vec<_> = pair.net.host(pair.client).events.iter().map(|event| event.kind.clone()).collect();
+    assert_eq!(kinds.last(), Some(&EventKind::Closed(CloseReason::Graceful)));
+    let mut data = 0;
+    each(&seen, |decoded, _| {
+        assert!(!decoded.packet.header.flags.contains(Flags::FIN));
+        data += u32::from(is_data(decoded));
+    });
+    assert_eq!(data, 3);
+}

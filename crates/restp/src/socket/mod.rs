@@ -148,8 +148,11 @@ impl Socket {
     /// `address` in the family of the socket: an IPv6 socket speaks to IPv4 peers by mapped addresses.
     ///
     /// # Errors
-    /// [`Error::NoAddress`] for an IPv6 address on an IPv4 socket.
+    /// [`Error::NoAddress`] for an IPv6 address on an IPv4 socket, [`Error::NoRemotePort`] for UDP port 0.
     pub fn native(&self, address: SocketAddr) -> Result<SocketAddr, Error> {
+        if matches!(self, Self::Udp(_)) && address.port() == 0 {
+            return Err(Error::NoRemotePort(address));
+        }
         let ip = family_of(self.local_addr(), address.ip())?;
         Ok(match address {
             SocketAddr::V6(address) => SocketAddr::V6(address),
