@@ -1,50 +1,25 @@
-//! This end: its endpoint and its log, and how peers hear when it ends.
+//! This end: its endpoint, and how peers hear when it ends.
 
-use std::fs::File;
 use std::future::Future;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::Write;
+use std::ops::Deref;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use restp::log::JsonLines;
-use restp::{Builder, Connection, Endpoint};
+use restp::{Builder, Composition, Connection, Endpoint, Error, Listener};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::files::cannot_create;
+use crate::log::LogFile;
 use crate::outcome::Outcome;
 
 /// How long a command that failed waits for its peers to hear of it.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How often this end looks for peers without the right keys.
+/// How often this end hands its log on and looks for peers without the right keys.
 const LOOK: Duration = Duration::from_millis(500);
 /// Least time between two lines about them.
 const QUIET: Duration = Duration::from_secs(10);
-
-/// The event log, which the protocol and the tool write to; what was written is in the file when both are gone.
-#[derive(Clone)]
-pub struct LogFile(Arc<Mutex<BufWriter<File>>>);
-
-impl LogFile {
-    /// Creates it.
-    ///
-    /// # Errors
-    /// A sentence that names the file.
-    pub fn create(path: &Path) -> Result<Self, String> {
-        let file = File::create(path).map_err(|error| cannot_create(path, &error))?;
-        Ok(Self(Arc::new(Mutex::new(BufWriter::new(file)))))
-    }
-}
-
-impl Write for LogFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
-    }
-}
 
 /// The endpoint of a command.
 pub struct End {
@@ -63,7 +38,7 @@ impl End {
         builder: Builder,
         log: Option<LogFile>,
         address: std::net::SocketAddr,
-    ) -> Result<Self, restp::Error> {
+    ) -> Result<Self, Error> {
         let since = Instant::now();
         let builder = match &log {
             Some(log) => builder.observer(Box::new(JsonLines::new(log.clone()))),
@@ -75,42 +50,57 @@ impl End {
     /// Does `work` to its end, to its first error or to a signal that ends the program, and tells the peers.
     ///
     /// # Errors
-    /// That of `work`, or the signal.
+    /// That of `work`, the signal, or that the log is not whole.
     pub async fn run(self, work: impl Future<Output = Outcome>) -> Outcome {
         let outcome = tokio::select! {
-            outcome = work => outcome,
+            outcome = self.to_the_end(work) => outcome,
             name = told_to_end() => Err(format!("ended by {name}").into()),
-            () = self.report_wrong_keys() => Ok(()),
+            () = self.look_after() => Ok(()),
         };
-        if outcome.is_ok() {
-            self.endpoint.idle().await?;
-        } else {
+        if outcome.is_err() {
             // What `work` held is gone and ends its connections; who does not answer is not waited for.
             let _ = tokio::time::timeout(FAREWELL, self.endpoint.idle()).await;
         }
-        outcome
+        let logged = self.log.as_ref().map_or(Ok(()), LogFile::hand_on);
+        match (outcome, logged) {
+            (Err(error), Err(log)) => Err(format!("{error}; {log}").into()),
+            (outcome, logged) => outcome.and(logged.map_err(Into::into)),
+        }
     }
 
-    /// Says now and then that peers without the right keys have tried; never ends.
-    async fn report_wrong_keys(&self) {
+    async fn to_the_end(&self, work: impl Future<Output = Outcome>) -> Outcome {
+        work.await?;
+        Ok(self.endpoint.idle().await?)
+    }
+
+    /// Keeps the log up to date, and says now and then that peers without the right keys have tried; never ends.
+    async fn look_after(&self) {
         let mut told = 0;
+        let mut quiet_until = Instant::now();
         loop {
             tokio::time::sleep(LOOK).await;
             let handshakes = self.endpoint.stats().unauthentic - told;
-            if handshakes == 0 {
-                continue;
+            if handshakes > 0 && quiet_until <= Instant::now() {
+                told += handshakes;
+                quiet_until = Instant::now() + QUIET;
+                self.report_wrong_keys(handshakes);
             }
-            told += handshakes;
-            eprintln!("restp: refused for their keys: {handshakes} (compare the keys of both ends)");
-            if let Some(mut log) = self.log.clone() {
-                let time_s = self.since.elapsed().as_secs_f64();
-                // A full disk is no reason to end; the protocol's own lines end there, too.
-                let _ = writeln!(
-                    log,
-                    "{{\"time_s\":{time_s:.9},\"event\":\"keys_refused\",\"handshakes\":{handshakes}}}"
-                );
+            if let Some(log) = &self.log {
+                // What fails is told at the end.
+                let _ = log.hand_on();
             }
-            tokio::time::sleep(QUIET).await;
+        }
+    }
+
+    fn report_wrong_keys(&self, handshakes: u64) {
+        eprintln!("restp: refused for their keys: {handshakes} (compare the keys of both ends)");
+        if let Some(mut log) = self.log.clone() {
+            let time_s = self.since.elapsed().as_secs_f64();
+            // What fails is told at the end.
+            let _ = writeln!(
+                log,
+                "{{\"time_s\":{time_s:.9},\"event\":\"keys_refused\",\"handshakes\":{handshakes}}}"
+            );
         }
     }
 }
@@ -148,6 +138,37 @@ impl Drop for Held {
     fn drop(&mut self) {
         if let Some(connection) = &self.0 {
             connection.abort();
+        }
+    }
+}
+
+/// A listener. Who waits to be accepted when it goes hears of it at once.
+pub struct Door(Listener);
+
+impl Door {
+    /// Listens on the inner port `port`.
+    ///
+    /// # Errors
+    /// As [`Endpoint::listen`].
+    pub fn open(endpoint: &Endpoint, port: u16, composition: &Composition) -> Result<Self, Error> {
+        endpoint.listen(port, composition).map(Self)
+    }
+}
+
+impl Deref for Door {
+    type Target = Listener;
+
+    fn deref(&self) -> &Listener {
+        &self.0
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // A listener resets them too, but [`Endpoint::idle`] does not wait for that.
+        let mut context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Ok(waiting)) = pin!(self.0.accept()).poll(&mut context) {
+            drop(Held::new(waiting));
         }
     }
 }

@@ -5,6 +5,7 @@ mod end;
 mod files;
 mod frames;
 mod keys;
+mod log;
 mod netcat;
 mod outcome;
 mod perf;

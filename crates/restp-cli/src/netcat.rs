@@ -7,7 +7,7 @@ use clap::Args;
 use restp::profile::Framing;
 use restp::{CloseReason, Composition, Connection, Endpoint, Error, UDP_PORT};
 
-use crate::end::Held;
+use crate::end::{Door, Held};
 use crate::files::{Input, Output};
 use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
@@ -71,7 +71,7 @@ impl Serve {
     }
 
     async fn serve(self, endpoint: Endpoint, composition: Composition) -> Outcome {
-        let listener = endpoint.listen(self.port, composition)?;
+        let listener = Door::open(&endpoint, self.port, &composition)?;
         eprintln!("listening on {} port {}", endpoint.local_addr(), self.port);
         loop {
             let connection = listener.accept().await?;

@@ -7,8 +7,9 @@ use clap::Args;
 use restp::profile::Protection;
 use restp::{Composition, Connection, Endpoint, Error, UDP_PORT};
 
-use crate::end::{End, LogFile};
+use crate::end::End;
 use crate::keys::{KeyArgs, Role};
+use crate::log::LogFile;
 use crate::profile_args::ProfileArgs;
 
 /// Settings of this end.

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use restp::{Composition, Connection, Endpoint, Error, Listener, Profile, UDP_PORT};
+use restp::{Composition, Connection, Endpoint, Error, Profile, UDP_PORT};
+use tokio::task::JoinSet;
 
 use super::plan::{Answer, CONTROL_PORT, Control, Request, Seen, Test};
 use super::traffic;
-use crate::end::Held;
+use crate::end::{Door, Held};
 use crate::frames::Frames;
 use crate::outcome::Outcome;
 use crate::place::{Place, warn_if_clear};
@@ -45,10 +46,15 @@ impl Server {
     }
 
     async fn serve(self, endpoint: Endpoint, composition: Composition) -> Outcome {
-        let listener = endpoint.listen(CONTROL_PORT, composition)?;
-        eprintln!("listening on {}", endpoint.local_addr());
+        let listener = Door::open(&endpoint, CONTROL_PORT, &composition)?;
+        eprintln!("listening on {} port {CONTROL_PORT}", endpoint.local_addr());
+        // They end with this server, and their connections with them.
+        let mut clients = JoinSet::new();
         loop {
-            let connection = listener.accept().await?;
+            let connection = tokio::select! {
+                connection = listener.accept() => connection?,
+                Some(_) = clients.join_next() => continue,
+            };
             let (place, endpoint_of_client) = (self.place.clone(), endpoint.clone());
             let serving = async move {
                 let peer = connection.remote_addr();
@@ -60,7 +66,7 @@ impl Server {
                 serving.await;
                 return Ok(());
             }
-            tokio::spawn(serving);
+            clients.spawn(serving);
         }
     }
 }
@@ -92,11 +98,11 @@ async fn serve(endpoint: &Endpoint, place: &Place, connection: Connection) -> Ou
 }
 
 /// A listener with the wanted services.
-fn prepare(endpoint: &Endpoint, place: &Place, request: &Request) -> Result<Listener, String> {
+fn prepare(endpoint: &Endpoint, place: &Place, request: &Request) -> Result<Door, String> {
     let composition = place.compose(&request.profile)?;
     let taken = |error: &Error| matches!(error, Error::Listen(restp::ListenError::InUse { .. }));
     for port in TEST_PORTS {
-        match endpoint.listen(port, &composition) {
+        match Door::open(endpoint, port, &composition) {
             Err(error) if taken(&error) => {}
             outcome => return outcome.map_err(|error| error.to_string()),
         }
@@ -105,7 +111,8 @@ fn prepare(endpoint: &Endpoint, place: &Place, request: &Request) -> Result<List
 }
 
 async fn measure(connection: Connection, test: &Test) -> Result<Seen, Error> {
-    Ok(match *test {
+    let held = Held::new(connection.clone());
+    let seen = match *test {
         Test::Throughput { size_bytes, reverse: false } => {
             let moved = traffic::drain(&connection, size_bytes).await?;
             connection.finish().await?;
@@ -127,5 +134,7 @@ async fn measure(connection: Connection, test: &Test) -> Result<Seen, Error> {
             frames.connection().finish().await?;
             Seen::Delays(delays)
         }
-    })
+    };
+    held.let_go();
+    Ok(seen)
 }
