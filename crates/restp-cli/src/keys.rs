@@ -1,6 +1,6 @@
 //! Keys of this end: options that name files, and `restp keygen`, which makes one.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -58,8 +58,8 @@ impl KeyArgs {
     pub fn read(&self, role: Role) -> Result<Option<Keys>, String> {
         if let Some(path) = &self.key_file {
             let secret =
-                shared_secret(&text(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
-            return Ok(Some(Keys::shared(secret)));
+                text(path)?.parse::<PrivateKey>().map_err(|error| format!("{}: {error}", path.display()))?;
+            return Ok(Some(Keys::shared(*secret.as_bytes())));
         }
         let (Some(own), Some(peers)) = (&self.own_key, &self.peer_keys) else { return Ok(None) };
         let own_text = text(own)?;
@@ -72,13 +72,22 @@ impl KeyArgs {
         }
         let own_key: PrivateKey = own_text.parse().map_err(|error| format!("{}: {error}", own.display()))?;
         let peers_text = text(peers)?;
-        if peers_text.trim() == own_text.trim() || is_private_of_sibling(peers, &peers_text) {
+        if is_private_of_sibling(peers, &peers_text) {
             return Err(format!(
                 "{}: this is a private key, but --peer-keys takes public keys of peers, which `restp keygen` prints",
                 peers.display()
             ));
         }
         let peer_keys = public_keys(&peers_text).map_err(|error| format!("{}: {error}", peers.display()))?;
+        // Private and public keys look alike: nobody knows which of the two this is.
+        if peer_keys.iter().any(|key| key.as_bytes() == own_key.as_bytes()) {
+            return Err(format!(
+                "{} and {} hold the same key, but --own-key takes the private key of this end, the file that `restp \
+                 keygen` made, and --peer-keys the public keys of peers, which it printed",
+                own.display(),
+                peers.display()
+            ));
+        }
         Ok(Some(match (self.handshake, role, &peer_keys[..]) {
             (Handshake::Xx, ..) => Keys::xx(own_key, Peers::only(peer_keys)),
             (Handshake::Ik, Role::Server, _) => Keys::ik_server(own_key, Peers::only(peer_keys)),
@@ -108,17 +117,26 @@ impl Keygen {
         let digits: String = key.as_bytes().iter().map(|octet| format!("{octet:02x}")).collect();
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
-        options
-            .open(&self.file)
-            .and_then(|mut file| writeln!(file, "{digits}"))
-            .map_err(|error| format!("cannot write the key to {}: {error}", self.file.display()))?;
+        options.open(&self.file).and_then(|mut file| writeln!(file, "{digits}")).map_err(
+            |error| match error.kind() {
+                ErrorKind::AlreadyExists => {
+                    format!(
+                        "{} exists, and no key is written over it: choose another name",
+                        self.file.display()
+                    )
+                }
+                _ => format!("cannot write the key to {}: {error}", self.file.display()),
+            },
+        )?;
         println!("{}", key.public());
         Ok(())
     }
 }
 
+/// What the file holds. What is no text is no key, which is found out where keys are read.
 fn text(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path)
+    std::fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .map_err(|error| format!("cannot read the key file {}: {error}", path.display()))
 }
 
@@ -143,32 +161,9 @@ fn public_keys(text: &str) -> Result<Vec<PublicKey>, String> {
     if keys.is_empty() { Err("it names no public key".into()) } else { Ok(keys) }
 }
 
-fn shared_secret(text: &str) -> Result<[u8; 32], String> {
-    let wrong = || "the key file must hold 64 hexadecimal digits (32 bytes)".to_string();
-    let digits = text.trim();
-    if digits.len() != 64 || !digits.is_ascii() {
-        return Err(wrong());
-    }
-    let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        let pair = std::str::from_utf8(pair).map_err(|_| wrong())?;
-        *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
-    }
-    Ok(key)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shared_secrets_are_64_digits() {
-        let text = "00".repeat(31) + "fF\n";
-        assert_eq!(shared_secret(&text).unwrap()[31], 255);
-        for wrong in ["", "zz", &"0".repeat(63), &"gg".repeat(32), &"é".repeat(32)] {
-            assert!(shared_secret(wrong).unwrap_err().contains("64 hexadecimal digits"));
-        }
-    }
 
     #[test]
     fn peers_stand_one_a_line_and_a_wrong_line_is_named() {
