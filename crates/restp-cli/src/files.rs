@@ -16,11 +16,6 @@ pub struct Input {
 }
 
 impl Input {
-    /// Nothing.
-    pub fn nothing() -> Self {
-        Self { from: Box::new(tokio::io::empty()), name: "nothing".into() }
-    }
-
     /// The file at `path`, or standard input.
     ///
     /// # Errors

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use restp::profile::Framing;
-use restp::{CloseReason, Composition, Connection, Endpoint, Error, UDP_PORT};
+use restp::{CloseReason, Composition, Connection, Endpoint, Error};
 
 use crate::end::{Door, Held};
 use crate::files::{Input, Output};
 use crate::outcome::Outcome;
-use crate::place::{Place, find, warn_if_clear};
+use crate::place::{ANY, Place, find, outer_address, warn_if_clear};
 use crate::profile_args::ProfileArgs;
 
 /// Bytes read from standard input at once; one message at most with fixed framing.
@@ -18,19 +18,26 @@ const READ_BYTES: usize = 64 << 10;
 /// Pieces taken from the connection at once before they are written.
 const PIECES: usize = 1024;
 
+/// What the exit code of a client promises.
+const SUCCESS: &str = "Exit code 0: both ends have closed, the peer has received all that was sent, and all that came is \
+written. A peer that serves with --file has written all, too. One that writes to standard output breaks off if it cannot, \
+but if its own input had ended before, that may come too late.";
+
 /// Accept a connection.
 #[derive(Args)]
 pub struct Serve {
     /// Outer address; over raw IP its port is ignored
-    #[arg(long, default_value_t = SocketAddr::from(([0, 0, 0, 0], UDP_PORT)))]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = ANY, value_parser = outer_address)]
     bind: SocketAddr,
     /// Inner port
     #[arg(long, short, default_value_t = 7)]
     port: u16,
-    /// Write what comes to this file instead of standard output; what it held before is gone with the first byte
+    /// Write what comes to this file instead of standard output; what it held before is gone with the first byte.
+    /// Nothing is sent, and the client hears that all is well only when all is written
     #[arg(long)]
     file: Option<PathBuf>,
-    /// Go on with the next connection when one has ended; one client is served after the other, and others wait
+    /// Go on with the next connection when one has ended; one client is served after the other, and others wait, behind
+    /// one that was killed for as long as --idle-s says, 240 s unless told
     #[arg(long)]
     keep: bool,
     #[command(flatten)]
@@ -41,6 +48,7 @@ pub struct Serve {
 
 /// Open a connection.
 #[derive(Args)]
+#[command(after_help = SUCCESS)]
 pub struct Connect {
     /// Peer: HOST or HOST:UDP_PORT
     host: String,
@@ -50,7 +58,7 @@ pub struct Connect {
     /// Send this file instead of standard input
     #[arg(long)]
     file: Option<PathBuf>,
-    /// Say on standard error which services are in force and why
+    /// Say on standard error which services are in force
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -89,8 +97,11 @@ impl Serve {
     async fn serve_one(&self, connection: Connection) -> Outcome {
         let held = Held::new(connection.clone());
         let output = Output::check(self.file.as_deref())?;
-        let input = if self.file.is_some() { Input::nothing() } else { Input::open(None)? };
-        exchange(connection, input, output).await?;
+        if self.file.is_some() {
+            gather(&connection, output).await?;
+        } else {
+            exchange(&connection, Input::open(None)?, output).await?;
+        }
         held.let_go();
         Ok(())
     }
@@ -111,7 +122,7 @@ impl Connect {
             if self.explain {
                 eprint!("{}", connection.explain());
             }
-            exchange(connection, input, Output::check(None)?).await?;
+            exchange(&connection, input, Output::check(None)?).await?;
             held.let_go();
             Ok(())
         };
@@ -119,18 +130,30 @@ impl Connect {
     }
 }
 
-/// Copies both ways until both have ended.
-async fn exchange(connection: Connection, input: Input, output: Output) -> Outcome {
+/// Copies both ways until both have ended. Either end may be the first to close, so that none waits for the other's end.
+async fn exchange(connection: &Connection, input: Input, output: Output) -> Outcome {
     // Who waits for input still hears that the peer is gone.
     let receiving = async {
-        receive(&connection, output).await?;
-        match connection.closed().await? {
-            CloseReason::Graceful => Ok(()),
-            reason => Err(Error::Closed(reason).into()),
-        }
+        receive(connection, output).await?;
+        over(connection).await
     };
-    tokio::try_join!(send(&connection, input), receiving)?;
+    tokio::try_join!(send(connection, input), receiving)?;
     Ok(())
+}
+
+/// Writes what comes, and closes only then: with nothing to send, this end's close says that all is written.
+async fn gather(connection: &Connection, output: Output) -> Outcome {
+    receive(connection, output).await?;
+    connection.close();
+    over(connection).await
+}
+
+/// Waits until both ends have closed.
+async fn over(connection: &Connection) -> Outcome {
+    match connection.closed().await? {
+        CloseReason::Graceful => Ok(()),
+        reason => Err(Error::Closed(reason).into()),
+    }
 }
 
 async fn send(connection: &Connection, mut input: Input) -> Outcome {

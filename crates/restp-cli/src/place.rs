@@ -1,6 +1,6 @@
 //! Options that say where an endpoint is, and how it is bound.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,6 +11,9 @@ use crate::end::End;
 use crate::keys::{KeyArgs, Role};
 use crate::log::LogFile;
 use crate::profile_args::ProfileArgs;
+
+/// Every address of this host, with the default port.
+pub const ANY: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, UDP_PORT));
 
 /// Settings of this end.
 #[derive(Args, Clone, Debug)]
@@ -100,6 +103,14 @@ impl Place {
     pub fn protect(&self, profile: &ProfileArgs) -> ProfileArgs {
         ProfileArgs { protected: self.keys.is_some(), ..profile.clone() }
     }
+}
+
+/// The address to bind to, as an option names it.
+///
+/// # Errors
+/// A sentence if it is none.
+pub fn outer_address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "write ADDRESS:PORT, for instance 127.0.0.1:0 or [::1]:9000")
 }
 
 /// Finds `HOST`, `HOST:UDP_PORT` or `[V6]:UDP_PORT`.

@@ -101,8 +101,7 @@ impl Control {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
-                return serde_json::from_slice(&line)
-                    .map_err(|error| format!("the peer speaks another version of perf: {error}").into());
+                return serde_json::from_slice(&line).map_err(|error| not_understood(&error).into());
             }
             if self.rest.len() > MAX_LINE_BYTES {
                 return Err("the peer sent an endless line; it is no perf peer".into());
@@ -112,5 +111,13 @@ impl Control {
                 None => return Err("the peer closed the control connection too early".into()),
             }
         }
+    }
+}
+
+fn not_understood(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        format!("the peer speaks another version of perf: {error}; use the same version on both sides")
+    } else {
+        format!("the peer does not speak perf; on inner port {CONTROL_PORT} use `restp perf` on both sides")
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use restp::{Composition, Connection, Endpoint, Error, Profile, UDP_PORT};
+use restp::{Composition, Connection, Endpoint, Error, Profile};
 use tokio::task::JoinSet;
 
 use super::plan::{Answer, CONTROL_PORT, Control, Request, Seen, Test};
@@ -11,7 +11,7 @@ use super::traffic;
 use crate::end::{Door, Held};
 use crate::frames::Frames;
 use crate::outcome::Outcome;
-use crate::place::{Place, warn_if_clear};
+use crate::place::{ANY, Place, outer_address, warn_if_clear};
 use crate::profile_args::ProfileArgs;
 
 /// Inner ports of measurements: those after the control port.
@@ -21,7 +21,7 @@ const TEST_PORTS: std::ops::Range<u16> = CONTROL_PORT + 1..CONTROL_PORT + 1000;
 #[derive(Args)]
 pub struct Server {
     /// Outer address; over raw IP its port is ignored
-    #[arg(long, default_value_t = SocketAddr::from(([0, 0, 0, 0], UDP_PORT)))]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = ANY, value_parser = outer_address)]
     bind: SocketAddr,
     /// End after one client
     #[arg(long)]
