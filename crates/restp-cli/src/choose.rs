@@ -1,11 +1,14 @@
-//! `restp choose`: from what is needed to a profile, with the reason of every service.
+//! `restp choose`: from what is needed to a profile, with the reason of every service and the options that make it.
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use restp::profile::{Gain, Link, Losses, Requirements};
 
+use crate::numbers::{MOST_MS, whole};
 use crate::outcome::Outcome;
+use crate::profile_args::sentences;
+use crate::recipe::Recipe;
 
 #[derive(Clone, Copy, ValueEnum)]
 enum LossesArg {
@@ -27,14 +30,14 @@ enum GainArg {
     Continuity,
 }
 
-/// Name the services for what you need, and say why.
+/// Name the services for what you need, say why, and how to ask for them.
 #[derive(Args)]
 pub struct Choose {
     /// What may be lost
     #[arg(long, value_enum, default_value = "never")]
     losses: LossesArg,
     /// Age in milliseconds after which data are of no use
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=MOST_MS))]
     useful_for_ms: Option<u64>,
     /// Data must be read in the order in which they were sent
     #[arg(long)]
@@ -52,7 +55,7 @@ pub struct Choose {
     #[arg(long, value_enum)]
     several_paths: Option<GainArg>,
     /// Round-trip time of the link in milliseconds
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=MOST_MS))]
     rtt_ms: Option<u64>,
     /// The link loses single packets to bit errors
     #[arg(long)]
@@ -96,13 +99,19 @@ impl Choose {
         }
     }
 
-    /// Prints what was chosen and why.
+    /// Prints what was chosen and why, and how to make it.
     pub fn run(self) -> Outcome {
-        let sentences = |conflicts: Vec<restp::Conflict>| {
-            conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-        };
-        let profile = self.requirements().choose().map_err(sentences)?;
-        print!("{}", profile.validate().map_err(sentences)?.explain());
+        let profile = self.requirements().choose().map_err(|conflicts| sentences(&conflicts))?;
+        let composition = profile.validate().map_err(|conflicts| sentences(&conflicts))?;
+        print!("{}", composition.explain());
+        match Recipe::of(composition.profile()) {
+            Some(recipe) => print!("{recipe}"),
+            None => println!(
+                "Options of this tool: none, as it needs a connection. In code: Endpoint::datagrams(port, \
+                 Profile {{ crc: {}, ..Profile::datagram() }})",
+                composition.profile().crc
+            ),
+        }
         Ok(())
     }
 }

@@ -7,15 +7,17 @@ mod frames;
 mod keys;
 mod log;
 mod netcat;
+mod numbers;
 mod outcome;
 mod perf;
 mod place;
 mod probe;
 mod profile_args;
+mod recipe;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// ResTP, a transport whose services are chosen one by one.
 #[derive(Parser)]
@@ -33,7 +35,7 @@ enum Command {
     Connect(netcat::Connect),
     /// Measure throughput, request rate and one-way delay
     Perf(perf::Perf),
-    /// From what is needed to services, with reasons
+    /// From what is needed to services, with reasons and options
     Choose(choose::Choose),
     /// Make a key pair
     Keygen(keys::Keygen),
@@ -42,7 +44,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let matches = numbers::may_be_negative(Cli::command()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -6,6 +6,7 @@ use clap::Args;
 use restp::{Composition, Endpoint, Error};
 use serde::Serialize;
 
+use crate::numbers::{seconds, whole};
 use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
 use crate::profile_args::ProfileArgs;
@@ -19,11 +20,11 @@ pub struct Probe {
     #[arg(long, short, default_value_t = 7)]
     port: u16,
     /// Connections
-    #[arg(long, short, default_value_t = 4)]
+    #[arg(long, short, default_value_t = 4, value_parser = whole::<u32>(1..=u32::MAX.into()))]
     count: u32,
     /// Time between two connections, in seconds
-    #[arg(long, default_value_t = 0.5)]
-    interval_s: f64,
+    #[arg(long, default_value = "0.5", value_parser = seconds)]
+    interval_s: Duration,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -61,12 +62,10 @@ impl Probe {
         if !self.json {
             warn_if_clear(&composition);
         }
-        let interval = Duration::try_from_secs_f64(self.interval_s)
-            .map_err(|error| format!("--interval-s {}: {error}", self.interval_s))?;
         let remote = find(&self.host).await?;
         let end = self.place.bind_towards(remote).await?;
         let endpoint = end.endpoint.clone();
-        end.run(self.measure(endpoint, remote, composition, interval)).await
+        end.run(self.measure(endpoint, remote, composition)).await
     }
 
     async fn measure(
@@ -74,7 +73,6 @@ impl Probe {
         endpoint: Endpoint,
         remote: std::net::SocketAddr,
         composition: Composition,
-        interval: Duration,
     ) -> Outcome {
         let mut report = Report {
             remote: remote.to_string(),
@@ -86,7 +84,7 @@ impl Probe {
         };
         for index in 0..self.count {
             if index > 0 {
-                tokio::time::sleep(interval).await;
+                tokio::time::sleep(self.interval_s).await;
             }
             let line = match self.attempt(&endpoint, remote, &composition).await? {
                 Answer::Stood { handshake, explain } => {

@@ -1,12 +1,22 @@
 //! Profile options: a preset, and single services that differ from it. They also travel to the server of `restp perf`.
 
+use std::time::Duration;
+
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use restp::profile::{Management, Protection, names};
-use restp::{Composition, Profile};
+use restp::{Composition, Conflict, Profile};
 use serde::{Deserialize, Serialize};
 
-const SWITCH: names::Table<bool> = &[("on", true), ("off", false)];
+use crate::numbers::{MOST_MS, whole};
+
+/// What can be on or off.
+pub const SWITCH: names::Table<bool> = &[("on", true), ("off", false)];
+/// Fields that the library names in what it says of conflicts, and the options that stand for them here.
+const OPTIONS: [(&str, &str); 2] =
+    [("i_own_the_path", "--i-own-the-path"), ("useful_for", "--useful-for-ms")];
+/// Signs of life that are asked for before a silent peer counts as gone.
+const SIGNS_OF_LIFE: u32 = 4;
 
 fn one_of<T>(table: names::Table<T>) -> PossibleValuesParser {
     these(table.iter().map(|(name, _)| *name))
@@ -80,14 +90,18 @@ pub struct ProfileArgs {
     #[arg(long)]
     pub i_own_the_path: bool,
     /// Largest packet in bytes, ResTP header included, from 256 to 65507
-    #[arg(long, value_parser = RangedU64ValueParser::<usize>::new().range(256..=65_507))]
+    #[arg(long, value_parser = whole::<usize>(256..=65_507))]
     pub packet_bytes: Option<usize>,
     /// Receive window in packets, from 2 to 65535
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=65_535))]
+    #[arg(long, value_parser = whole::<u32>(2..=65_535))]
     pub window_packets: Option<u32>,
     /// Longest wait for a hole with partial ordering, in milliseconds
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<u64>(0..=MOST_MS))]
     pub hold_ms: Option<u64>,
+    /// End the connection when nothing is heard from the peer for so many seconds; 240 unless told. A peer that has nothing
+    /// to say is asked for a sign of life in time
+    #[arg(long, value_name = "SECONDS", value_parser = whole::<u64>(1..=MOST_MS / 1000))]
+    pub idle_s: Option<u64>,
     /// Encrypt and authenticate; set where keys are known, not by an option of its own
     #[arg(skip)]
     pub protected: bool,
@@ -132,12 +146,21 @@ impl ProfileArgs {
         let tuning = &mut profile.tuning;
         tuning.max_packet_bytes = self.packet_bytes.unwrap_or(tuning.max_packet_bytes);
         tuning.receive_window_packets = self.window_packets.unwrap_or(tuning.receive_window_packets);
-        tuning.hold = self.hold_ms.map_or(tuning.hold, std::time::Duration::from_millis);
-        profile.validate().map_err(|conflicts| {
-            let reasons: Vec<_> = conflicts.iter().map(ToString::to_string).collect();
-            format!("these services do not go together: {}", reasons.join(" "))
-        })
+        tuning.hold = self.hold_ms.map_or(tuning.hold, Duration::from_millis);
+        if let Some(idle) = self.idle_s.map(Duration::from_secs) {
+            tuning.idle_timeout = Some(idle);
+            tuning.keepalive = tuning.keepalive.map(|period| period.min(idle / SIGNS_OF_LIFE));
+        }
+        profile
+            .validate()
+            .map_err(|conflicts| format!("these services do not go together: {}", sentences(&conflicts)))
     }
+}
+
+/// What does not go together, with the names of this tool.
+pub fn sentences(conflicts: &[Conflict]) -> String {
+    let text = conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    OPTIONS.iter().fold(text, |text, (field, option)| text.replace(field, option))
 }
 
 #[cfg(test)]
@@ -165,6 +188,17 @@ mod tests {
     }
 
     #[test]
+    fn a_silent_peer_is_asked_for_signs_of_life_before_it_counts_as_gone() {
+        for (idle_s, keepalive_s) in [(20, 5), (3600, 60)] {
+            let args = ProfileArgs { idle_s: Some(idle_s), ..preset("file_arq") };
+            let composition = args.compose().unwrap();
+            let tuning = &composition.profile().tuning;
+            assert_eq!(tuning.idle_timeout, Some(Duration::from_secs(idle_s)));
+            assert_eq!(tuning.keepalive, Some(Duration::from_secs(keepalive_s)));
+        }
+    }
+
+    #[test]
     fn names_from_a_peer_are_checked_too() {
         let args = ProfileArgs { ordering: Some("sideways".into()), ..preset("voice") };
         assert!(args.compose().unwrap_err().contains("'sideways' is not a choice here"));
@@ -175,5 +209,7 @@ mod tests {
     fn contradictions_are_sentences() {
         let args = ProfileArgs { ack: Some("none".into()), ..preset("file_arq") };
         assert!(args.compose().unwrap_err().contains("Retransmission reads acknowledgements"));
+        let args = ProfileArgs { congestion: Some("none".into()), ..preset("file_arq") };
+        assert!(args.compose().unwrap_err().contains("set --i-own-the-path if nobody else"));
     }
 }

@@ -14,6 +14,7 @@ use super::server::control_profile;
 use super::traffic;
 use crate::end::{End, Held};
 use crate::frames::Frames;
+use crate::numbers::{MOST_MS, seconds, whole};
 use crate::outcome::Outcome;
 use crate::place::{Place, find, warn_if_clear};
 use crate::profile_args::ProfileArgs;
@@ -36,7 +37,7 @@ struct Common {
 #[derive(Args)]
 pub struct Throughput {
     /// Bytes to move
-    #[arg(long, default_value_t = 100_000_000)]
+    #[arg(long, default_value_t = 100_000_000, value_parser = whole::<u64>(0..=u64::MAX))]
     bytes: u64,
     /// From the server to here
     #[arg(long)]
@@ -49,14 +50,14 @@ pub struct Throughput {
 #[derive(Args)]
 pub struct Requests {
     /// Bytes of a request
-    #[arg(long, default_value_t = 160)]
+    #[arg(long, default_value_t = 160, value_parser = whole::<usize>(1..=u64::MAX))]
     request_bytes: usize,
     /// Bytes of a response
-    #[arg(long, default_value_t = 160)]
+    #[arg(long, default_value_t = 160, value_parser = whole::<usize>(1..=u64::MAX))]
     response_bytes: usize,
     /// Duration in seconds
-    #[arg(long, default_value_t = 5.0)]
-    seconds: f64,
+    #[arg(long, default_value = "5", value_parser = seconds)]
+    seconds: Duration,
     #[command(flatten)]
     common: Common,
 }
@@ -64,14 +65,14 @@ pub struct Requests {
 /// One-way delay of a steady flow.
 #[derive(Args)]
 pub struct Delay {
-    /// Bytes of a message
-    #[arg(long, default_value_t = 160)]
+    /// Bytes of a message, which begins with its number and time
+    #[arg(long, default_value_t = 160, value_parser = whole::<usize>(traffic::STAMP_BYTES as u64..=u64::MAX))]
     message_bytes: usize,
     /// Time between two messages, in milliseconds
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = whole::<u64>(0..=MOST_MS))]
     interval_ms: u64,
     /// Messages
-    #[arg(long, default_value_t = 250)]
+    #[arg(long, default_value_t = 250, value_parser = whole::<u64>(1..=u64::MAX))]
     count: u64,
     #[command(flatten)]
     common: Common,
@@ -232,15 +233,13 @@ impl Requests {
     }
 
     async fn measure(self, ends: Ends) -> Outcome {
-        let duration = Duration::try_from_secs_f64(self.seconds)
-            .map_err(|error| format!("--seconds {}: {error}", self.seconds))?;
         let test = Test::Requests { request_bytes: self.request_bytes, response_bytes: self.response_bytes };
         let mut session = self.common.begin(&ends, &test).await?;
         let mut frames = Frames::new(session.connection.clone());
         let request = Bytes::from(vec![0x51; self.request_bytes]);
         let start = Instant::now();
         let mut times_s = Vec::new();
-        while start.elapsed() < duration {
+        while start.elapsed() < self.seconds {
             let sent_at = Instant::now();
             frames.send(request.clone()).await?;
             if frames.recv(self.response_bytes).await?.is_none() {
@@ -280,12 +279,6 @@ struct DelayFigures {
 impl Delay {
     /// Measures and prints.
     pub async fn run(self) -> Outcome {
-        if self.message_bytes < traffic::STAMP_BYTES {
-            let least = traffic::STAMP_BYTES;
-            return Err(
-                format!("--message-bytes must be at least {least}, the length of number and time").into()
-            );
-        }
         let (end, ends) = self.common.bind().await?;
         end.run(self.measure(ends)).await
     }
