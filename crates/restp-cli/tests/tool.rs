@@ -1,8 +1,8 @@
 //! The tool over loopback: every measurement of `restp perf`, `restp choose`, key pairs, and what is said when nobody is there.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -16,8 +16,18 @@ fn tool(words: &[&str]) -> Command {
     command
 }
 
-/// Within this time a command ends whose peer failed; that nobody is heard from shows after 240 s.
-const SOON: Duration = Duration::from_secs(20);
+/// Within this time a command ends whose peer failed, however busy the machine is; that nobody is heard from shows after
+/// 240 s.
+const SOON: Duration = Duration::from_secs(120);
+
+/// Waits until something is so.
+fn until(what: &str, so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !so() {
+        assert!(begin.elapsed() < SOON, "{what}: not within {SOON:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// What a command said that ended soon.
 fn soon(command: &mut Command) -> Output {
@@ -45,7 +55,37 @@ fn complaint(words: &[&str]) -> String {
     text
 }
 
-/// A server that ends after one client, its address, and what it says later.
+/// A client that stays until its input is closed.
+struct Client {
+    child: Child,
+    input: ChildStdin,
+    said: BufReader<ChildStderr>,
+}
+
+impl Client {
+    /// Connects to the server, and waits until the connection stands.
+    fn of(server: &Server) -> Self {
+        let mut command = tool(&["connect", &server.address, "--explain"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the tool starts");
+        let input = child.stdin.take().expect("it is piped");
+        let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
+        let stands = said.by_ref().lines().map_while(Result::ok).any(|line| line.starts_with("Profile"));
+        assert!(stands, "the connection does not stand");
+        Self { child, input, said }
+    }
+
+    /// What it says when it is told that the connection has failed.
+    fn complaint(mut self) -> String {
+        let output = ended(self.child);
+        assert!(!output.status.success(), "the connection has not failed");
+        let mut text = String::new();
+        self.said.read_to_string(&mut text).expect("it has ended");
+        text
+    }
+}
+
+/// A server, its address, and what it says.
 struct Server {
     child: Child,
     address: String,
@@ -58,17 +98,21 @@ impl Server {
     }
 
     fn of(words: &[&str]) -> Self {
-        let mut command = tool(&[words, &["--bind", "127.0.0.1:0"]].concat());
+        Self::spawn(tool(words).stdout(Stdio::null()))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
         let mut child =
-            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the tool starts");
+            command.args(["--bind", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().expect("the tool starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-        let address = lines
+        let listening = lines
             .by_ref()
             .map_while(Result::ok)
-            .find_map(|line| Some(line.strip_prefix("listening on ")?.split(' ').next()?.to_owned()))
+            .find(|line| line.starts_with("listening on "))
             .expect("the server says where it listens");
+        let address = listening.split(' ').nth(2).expect("it is named").to_owned();
         // Whatever it says later must not block it.
-        let said = Arc::new(Mutex::new(String::new()));
+        let said = Arc::new(Mutex::new(listening + "\n"));
         let sink = Arc::clone(&said);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
@@ -80,11 +124,7 @@ impl Server {
 
     /// Waits until it has said `words`.
     fn wait_for(&self, words: &str) {
-        let begin = Instant::now();
-        while !self.has_said(words) {
-            assert!(begin.elapsed() < SOON, "'{words}' is not in: {:?}", self.said);
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        until(&format!("'{words}' is said"), || self.has_said(words));
     }
 
     fn has_said(&self, words: &str) -> bool {
@@ -168,7 +208,10 @@ fn a_measurement_that_cannot_be_is_refused_in_a_sentence() {
     let words = ["perf", "delay", &server.address, "--message-bytes", "3"];
     let output = tool(&words).output().expect("the tool starts");
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && text.contains("--message-bytes must be at least 16"), "{text}");
+    assert!(
+        !output.status.success() && text.contains("--message-bytes") && text.contains("16 or more"),
+        "{text}"
+    );
     let words = ["connect", &server.address, "--port", "9"];
     let output = tool(&words).output().expect("the tool starts");
     let text = String::from_utf8_lossy(&output.stderr);
@@ -181,9 +224,29 @@ fn needs_become_services_with_reasons() {
     let output = tool(&needs).output().expect("the tool starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("a repetition would be late"), "{text}");
-    let output = tool(&["choose", "--secret", "--quick-start"]).output().expect("the tool starts");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && text.contains("give up the quick start or the secrecy"), "{text}");
+    let text = complaint(&["choose", "--secret", "--quick-start"]);
+    assert!(text.contains("give up the quick start or the secrecy"), "{text}");
+    let text = complaint(&["choose", "--losses", "if-late"]);
+    assert!(text.contains("set --useful-for-ms."), "{text}");
+}
+
+#[test]
+fn needs_become_options_and_numbers() {
+    for (needs, says) in [
+        (
+            vec!["--losses", "if-late", "--useful-for-ms", "600", "--rtt-ms", "600", "--in-order"],
+            vec!["Options of this tool: --profile voice --congestion cubic ", "--hold-ms 300 (there 160)"],
+        ),
+        (vec!["--in-order"], vec!["Options of this tool: --profile file_arq\n"]),
+        (vec!["--losses", "tolerated"], vec!["Endpoint::datagrams(port, Profile { crc: true, "]),
+    ] {
+        let output = soon(&mut tool(&[&["choose"], &needs[..]].concat()));
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success());
+        for words in says {
+            assert!(text.contains(words), "{needs:?}: {text}");
+        }
+    }
 }
 
 /// A folder of its own, which goes with it.
@@ -226,8 +289,10 @@ fn a_private_key_is_read_by_nobody_else_and_never_written_over() {
     let [private, public] = [&own, &list].map(|path| std::fs::read_to_string(path).expect("it was made"));
     let computed = private.parse::<restp::protected::PrivateKey>().expect("it is a key").public();
     assert_eq!(public.trim(), computed.to_string());
-    let again = tool(&["keygen", &own]).output().expect("the tool starts");
+    let again = soon(&mut tool(&["keygen", &own]));
+    let text = String::from_utf8_lossy(&again.stderr);
     assert!(!again.status.success() && again.stdout.is_empty());
+    assert!(text.contains(&own) && text.contains("no key is written over it: choose another name"), "{text}");
     assert_eq!(std::fs::read_to_string(&own).expect("it was made"), private);
 }
 
@@ -269,17 +334,25 @@ fn keys_that_do_not_go_together_are_refused_in_a_sentence() {
     let two = folder.file("two");
     let line = std::fs::read_to_string(&list).expect("it was made");
     std::fs::write(&two, line.repeat(2)).expect("there is room");
+    // By its name it could be a private key.
+    let copy = folder.file("copy");
+    std::fs::write(&copy, &line).expect("there is room");
+    let both = format!("{copy} and {list} hold the same key");
+    let (zeros, binary) = (folder.file("zeros"), folder.file("binary"));
+    std::fs::write(&zeros, "0".repeat(64)).expect("there is room");
+    std::fs::write(&binary, [0xFF; 64]).expect("there is room");
     for (keys, says) in [
+        (vec!["--own-key", &copy, "--peer-keys", &list], &both[..]),
+        (vec!["--key-file", &zeros], "all octets of the key are the same"),
+        (vec!["--key-file", &binary], "64 hexadecimal digits"),
         (vec!["--own-key", &own], "--peer-keys"),
         (vec!["--handshake", "xx"], "--own-key"),
         (vec!["--key-file", &own, "--own-key", &own, "--peer-keys", &list], "cannot be used with"),
         (vec!["--own-key", &own, "--peer-keys", &two], "a client names the key of its server alone"),
         (vec!["--own-key", &own, "--peer-keys", "/dev/null"], "it names no public key"),
     ] {
-        let output =
-            tool(&[&["connect", "127.0.0.1:9"], &keys[..]].concat()).output().expect("the tool starts");
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && text.contains(says), "{keys:?}: {text}");
+        let text = complaint(&[&["connect", "127.0.0.1:9"], &keys[..]].concat());
+        assert!(text.contains(says), "{keys:?}: {text}");
     }
 }
 
@@ -317,21 +390,192 @@ fn an_end_that_fails_tells_its_peer_at_once_and_a_server_goes_on() {
     std::fs::write(&came, "as it was").expect("there is room");
     let server = Server::of(&["serve", "--keep", "--file", &came]);
     // Who fails before the server has accepted it is nobody that the server would name: the next one tries.
-    let begin = Instant::now();
-    while !server.has_said("reset by the peer") {
-        assert!(begin.elapsed() < SOON, "the server says nothing of it");
+    until("the server says that a client failed", || {
         let text = complaint(&["connect", &server.address, "--file", "/proc/self/mem"]);
         assert!(text.contains("cannot read /proc/self/mem: "), "{text}");
-    }
+        server.has_said("reset by the peer")
+    });
     assert_eq!(std::fs::read(&came).expect("it is there"), b"as it was", "nothing came");
     let output = soon(&mut tool(&["connect", &server.address, "--file", &sent]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // The client knows that the server has all, which may still be on its way to the disk.
-    let begin = Instant::now();
-    while std::fs::read(&came).expect("it came") != vec![0x5A; 3_000_000] {
-        assert!(begin.elapsed() < SOON, "it is not the file");
-        std::thread::sleep(Duration::from_millis(20));
+    assert!(
+        std::fs::read(&came).expect("it came") == vec![0x5A; 3_000_000],
+        "the client knows that all is written"
+    );
+}
+
+#[test]
+fn a_client_that_was_done_long_before_hears_that_nothing_could_be_written() {
+    let folder = Folder::new("done");
+    let hello = folder.file("hello");
+    std::fs::write(&hello, "hello").expect("there is room");
+    let mut server = Server::of(&["serve", "--file", "/dev/full"]);
+    let text = complaint(&["connect", &server.address, "--file", &hello]);
+    assert!(text.contains("reset by the peer"), "{text}");
+    assert!(!server.child.wait().expect("it was started").success());
+    server.wait_for("cannot write /dev/full");
+}
+
+#[test]
+fn either_end_may_close_first() {
+    for server_first in [false, true] {
+        let mut server = Server::spawn(tool(&["serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let mut client = Client::of(&server);
+        let mut input = server.child.stdin.take().expect("it is piped");
+        let mut at_server = server.child.stdout.take().expect("it is piped");
+        let mut at_client = client.child.stdout.take().expect("it is piped");
+        // One says something and closes; the other hears it, answers and closes.
+        let mut heard = [0; 3];
+        if server_first {
+            input.write_all(b"one").expect("it reads");
+            drop(input);
+            at_client.read_exact(&mut heard).expect("it came");
+            client.input.write_all(b"two").expect("it reads");
+            drop(client.input);
+        } else {
+            client.input.write_all(b"one").expect("it reads");
+            drop(client.input);
+            at_server.read_exact(&mut heard).expect("it came");
+            input.write_all(b"two").expect("it reads");
+            drop(input);
+        }
+        assert_eq!(&heard, b"one");
+        let answered: &mut dyn Read = if server_first { &mut at_server } else { &mut at_client };
+        answered.read_exact(&mut heard).expect("it came");
+        assert_eq!(&heard, b"two");
+        assert!(
+            ended(client.child).status.success() && server.child.wait().expect("it was started").success()
+        );
     }
+}
+
+#[test]
+fn who_waits_for_a_server_that_ends_is_told() {
+    let mut server = Server::of(&["serve"]);
+    let served = Client::of(&server);
+    let waits = Client::of(&server);
+    (&waits.input).write_all(b"hello").expect("it reads");
+    drop(served.input);
+    assert!(ended(served.child).status.success() && server.child.wait().expect("it was started").success());
+    let text = waits.complaint();
+    assert!(text.contains("reset by the peer"), "{text}");
+}
+
+#[test]
+fn a_perf_server_that_is_ended_tells_its_clients() {
+    let folder = Folder::new("perf-signal");
+    let secret = folder.file("secret");
+    std::fs::write(&secret, "5a".repeat(31) + "01\n").expect("there is room");
+    let (endless, keys) = (["--bytes", "1000000000000"], ["--key-file", secret.as_str()]);
+    for (kind, options, keys) in [
+        ("throughput", vec![], &[][..]),
+        ("throughput", vec!["--reverse"], &[]),
+        ("throughput", vec![], &keys),
+        ("requests", vec!["--seconds", "1000"], &[]),
+    ] {
+        let log = folder.file("log.jsonl");
+        let mut server = Server::of(&[&["perf", "server", "--log", &log], keys].concat());
+        let endless = if kind == "throughput" { &endless[..] } else { &[] };
+        // A small window, so that the log stays small.
+        let words =
+            [&["perf", kind, &server.address, "--window-packets", "2"], endless, &options, keys].concat();
+        let client = tool(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        // What the client reports is the third connection that ends or the second that begins: data have come and gone.
+        until("data flow", || std::fs::read_to_string(&log).is_ok_and(|text| under_way(&text)));
+        server.signal(Signal::SIGINT);
+        let output = ended(client);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && text.contains("reset by the peer"), "{words:?}: {text}");
+        assert!(!server.child.wait().expect("it was started").success());
+        server.wait_for("ended by SIGINT");
+    }
+}
+
+/// A log tells of two connections at least that carry data.
+fn under_way(log: &str) -> bool {
+    // The last line may be cut.
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let carry = lines.filter(|line| line["payload_bytes"].as_u64() > Some(0));
+    carry.map(|line| line["conn"].to_string()).collect::<std::collections::HashSet<_>>().len() >= 2
+}
+
+#[test]
+fn a_client_that_does_not_speak_perf_is_told_so() {
+    let server = Server::start();
+    assert!(server.has_said("port 5100"), "{:?}", server.said);
+    let folder = Folder::new("no-perf");
+    let hello = folder.file("hello");
+    std::fs::write(&hello, "hello\n").expect("there is room");
+    let text = complaint(&["connect", &server.address, "--port", "5100", "--file", &hello]);
+    assert!(text.contains("reset by the peer"), "{text}");
+    server.wait_for("does not speak perf; on inner port 5100 use `restp perf`");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_told_at_the_end() {
+    let folder = Folder::new("full-log");
+    let came = folder.file("came");
+    let mut server = Server::of(&["serve", "--file", &came, "--log", "/dev/full"]);
+    let text = complaint(&["connect", &server.address, "--log", "/dev/full"]);
+    assert!(text.contains("the log /dev/full is not whole: No space left on device"), "{text}");
+    assert!(!server.child.wait().expect("it was started").success());
+    server.wait_for("the log /dev/full is not whole: No space left on device");
+    assert!(Path::new(&came).exists(), "the transfer itself went well");
+}
+
+#[test]
+fn a_log_grows_while_the_server_runs() {
+    let folder = Folder::new("growing-log");
+    let log = folder.file("log.jsonl");
+    let mut server = Server::of(&["serve", "--keep", "--log", &log]);
+    assert!(soon(&mut tool(&["connect", &server.address])).status.success());
+    until("the log has lines", || std::fs::metadata(&log).is_ok_and(|found| found.len() > 0));
+    assert!(server.child.try_wait().expect("it was started").is_none(), "the server goes on");
+}
+
+#[test]
+fn a_killed_client_holds_others_up_no_longer_than_told() {
+    let folder = Folder::new("killed");
+    let came = folder.file("came");
+    let server = Server::of(&["serve", "--keep", "--file", &came, "--idle-s", "2"]);
+    let mut client = Client::of(&server);
+    // On a machine that is very slow the server may have given it up before.
+    let _ = client.input.write_all(b"hello");
+    until("it is served", || Path::new(&came).exists() || server.has_said("the connection ended: "));
+    client.child.kill().expect("it was started");
+    client.child.wait().expect("it was started");
+    server.wait_for("the connection ended: ");
+    let help = soon(&mut tool(&["serve", "--help"]));
+    let help = String::from_utf8_lossy(&help.stdout);
+    assert!(help.contains("behind one that was killed") && help.contains("--idle-s <SECONDS>"), "{help}");
+}
+
+#[test]
+fn a_wrong_number_or_address_is_told_what_would_be_right() {
+    for (words, says) in [
+        (
+            vec!["serve", "--bind", "127.0.0.1"],
+            "'--bind <ADDRESS:PORT>': write ADDRESS:PORT, for instance 127.0.0.1:0",
+        ),
+        (vec!["perf", "server", "--bind", "127.0.0.1"], "write ADDRESS:PORT, for instance 127.0.0.1:0"),
+        (vec!["probe", "127.0.0.1:9", "--count", "0"], "write a whole number from 1 to"),
+        (vec!["probe", "127.0.0.1:9", "--interval-s", "nan"], "write a number of seconds, 0 or more"),
+        (vec!["probe", "127.0.0.1:9", "--interval-s", "-1"], "write a number of seconds, 0 or more"),
+        (vec!["perf", "requests", "127.0.0.1:9", "--seconds", "nan"], "write a number of seconds, 0 or more"),
+        (vec!["connect", "127.0.0.1:9", "--hold-ms", "-1"], "write a whole number from 0 to"),
+        (vec!["connect", "127.0.0.1:9", "--congestion", "none"], "set --i-own-the-path if nobody else"),
+    ] {
+        let text = complaint(&words);
+        assert!(text.contains(says) && !text.contains("tip:"), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn help_promises_what_the_tool_does() {
+    let help = soon(&mut tool(&["connect", "--help"]));
+    let help = String::from_utf8_lossy(&help.stdout);
+    assert!(help.contains("which services are in force") && !help.contains("in force and why"), "{help}");
+    assert!(help.contains("Exit code 0: both ends have closed"), "{help}");
 }
 
 #[test]
@@ -339,22 +583,14 @@ fn a_signal_leaves_a_whole_log_and_no_waiting_peer() {
     let folder = Folder::new("signal");
     for (signal, name) in [(Signal::SIGINT, "SIGINT"), (Signal::SIGTERM, "SIGTERM")] {
         let log = folder.file(&format!("{name}.jsonl"));
-        let mut server = Server::of(&["serve", "--log", &log]);
-        let mut client = tool(&["connect", &server.address]);
-        // Its input stays open, so that it waits for its peer.
-        let mut client = client
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the tool starts");
-        let input = client.stdin.take();
-        let mut output = client.stdout.take().expect("it is piped");
-        std::thread::sleep(Duration::from_millis(500));
+        let came = folder.file(name);
+        let mut server = Server::of(&["serve", "--log", &log, "--file", &came]);
+        let mut client = Client::of(&server);
+        client.input.write_all(b"hello").expect("it reads");
+        until("the server has it", || Path::new(&came).exists());
         server.signal(signal);
-        let output_of_client = ended(client);
-        let text = String::from_utf8_lossy(&output_of_client.stderr);
-        assert!(!output_of_client.status.success() && text.contains("reset by the peer"), "{text}");
+        let text = client.complaint();
+        assert!(text.contains("reset by the peer"), "{text}");
         assert!(!server.child.wait().expect("it was started").success());
         server.wait_for(&format!("ended by {name}"));
         let text = std::fs::read_to_string(&log).expect("it was made");
@@ -362,8 +598,6 @@ fn a_signal_leaves_a_whole_log_and_no_waiting_peer() {
         for line in text.lines() {
             serde_json::from_str::<Value>(line).expect("an object a line");
         }
-        drop(input);
-        std::io::Read::read_to_end(&mut output, &mut Vec::new()).expect("it has ended");
     }
 }
 
