@@ -480,7 +480,6 @@ fn a_perf_server_that_is_ended_tells_its_clients() {
         let words =
             [&["perf", kind, &server.address, "--window-packets", "2"], endless, &options, keys].concat();
         let client = tool(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-        // What the client reports is the third connection that ends or the second that begins: data have come and gone.
         until("data flow", || std::fs::read_to_string(&log).is_ok_and(|text| under_way(&text)));
         server.signal(Signal::SIGINT);
         let output = ended(client);
