@@ -12,7 +12,7 @@ use restp_sim::pair::{Pair, pattern};
 use restp_sim::{LinkConfig, LinkId, Loss};
 
 /// Runs of lost packets that are told, from this many on.
-const LONG_RUN: u64 = 40;
+const LONG_RUN: u64 = 20;
 
 /// Packets lost in a row on one link. Where one step of the simulator loses some and passes others, the losses are taken to
 /// end a run that goes on and to begin one otherwise.

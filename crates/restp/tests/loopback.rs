@@ -213,16 +213,13 @@ async fn a_silent_peer_is_given_up() {
 async fn a_peer_that_dies_in_mid_connection_is_noticed() {
     let profile = impatient(Profile::file_arq());
     let (server, listener, address) = server(&profile).await;
-    let runtime = std::thread::spawn({
-        let profile = profile.clone();
-        move || {
-            // The client lives in a runtime of its own, which ends without a word to the peer.
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
-                client.connect(address, PORT, profile).await.unwrap()
-            })
-        }
+    let runtime = std::thread::spawn(move || {
+        // The client lives in a runtime of its own, which ends without a word to the peer.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let client = Endpoint::bind("127.0.0.1:0").await.unwrap();
+            client.connect(address, PORT, Profile::file_arq()).await.unwrap()
+        })
     });
     let incoming = timeout(HANGS, listener.accept()).await.expect("it hangs").unwrap();
     let dead = tokio::task::spawn_blocking(|| runtime.join().unwrap()).await.unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::copies::is_stub;
-use super::out_ack::{STRICT_VECTOR_WORDS, VECTOR_WORDS};
+use super::out_ack::nameable;
 use super::path::{Stage, Timer};
 use super::sender::Acked;
 use super::{Connection, Cx, LocalFin};
@@ -11,7 +11,7 @@ use crate::cc::{AckSample, Coupling, PathShare};
 use crate::log::LogEvent;
 use crate::profile::{AckReport, AckTiming, Congestion, LossCause, Ordering};
 use crate::seq;
-use crate::wire::{Flags, Packet, Report, Sequence, WORD_BYTES};
+use crate::wire::{Flags, Packet, Report, Sequence};
 
 /// Report blocks that are looked at; an honest receiver has no reason to send more, a hostile one might.
 const MAX_BLOCKS: usize = 16;
@@ -203,7 +203,7 @@ impl Connection {
         let cumulative = self.composition.profile().ack_report == AckReport::Cumulative;
         // Nothing else could be sent meanwhile.
         let in_haste = self.nothing_waits() || self.outbox.is_blocked();
-        let nameable = self.nameable();
+        let nameable = nameable(self.composition.profile());
         let path = &mut self.paths[index];
         let mut found = 0;
         if cumulative {
@@ -229,18 +229,6 @@ impl Connection {
             found += path.tx.lose_range(ack, ack + u64::from(range));
         }
         self.on_losses(cx, index, found);
-    }
-
-    /// How far beyond the oldest packet that is missing the peer's reports can tell of others (R-SNACK-5). SACK tells of the
-    /// newest first, and of NACK nothing is expected.
-    // R-ARQ-5
-    pub(super) fn nameable(&self) -> u64 {
-        let profile = self.composition.profile();
-        if profile.ack_report != AckReport::Snack {
-            return u64::MAX;
-        }
-        let words = if profile.tuning.strict_header { STRICT_VECTOR_WORDS } else { VECTOR_WORDS };
-        1 + (words * WORD_BYTES * 8) as u64
     }
 
     /// The range in which an encoded packet left something missing, if `packet` answers one: it is no packet of data that

@@ -4,21 +4,33 @@ use super::output::{AckNumber, Outgoing};
 use super::path::{Stage, Timer};
 use super::{Connection, Cx, LocalFin, Role};
 use crate::path::{Ecn, Transmit};
-use crate::profile::AckReport;
+use crate::profile::{AckReport, Profile};
 use crate::seq;
 use crate::time::Instant;
 use crate::wire::{
     Arq, DssMapping, ErrorBits, Flags, JoinStep, MpCapable, MpJoin, MpPriority, Multipath, Packet,
-    Protection, Report, STRICT_HEADER_WORDS, SackBlocks, Sequence, SnackBuilder,
+    Protection, Report, STRICT_HEADER_WORDS, SackBlocks, Sequence, SnackBuilder, WORD_BYTES,
 };
 
 /// Most SACK blocks that a tuning may ask for.
 const BLOCK_ROOM: usize = 64;
 /// Words of SNACK vector at most: 2048 packets beyond the first hole (answer F5), which are 10 Mbit/s over a geostationary
 /// satellite with room for a queue. What is not reported in time is sent again in vain.
-pub(super) const VECTOR_WORDS: usize = 64;
+const VECTOR_WORDS: usize = 64;
 /// And where a header has no room for as many.
-pub(super) const STRICT_VECTOR_WORDS: usize = 2;
+const STRICT_VECTOR_WORDS: usize = 2;
+
+/// From this many packets beyond the oldest that is missing on, SNACK tells of none. The peer's limit is taken to be this end's.
+///
+/// SACK tells of the newest first; with NACK all behind the first hole is unknown, and judged by its age alone.
+// R-ARQ-5
+pub(super) fn nameable(profile: &Profile) -> u64 {
+    if profile.ack_report != AckReport::Snack {
+        return u64::MAX;
+    }
+    let words = if profile.tuning.strict_header { STRICT_VECTOR_WORDS } else { VECTOR_WORDS };
+    1 + (words * WORD_BYTES * 8) as u64
+}
 
 impl Connection {
     pub(super) fn poll_ack(&mut self, cx: &mut Cx<'_>, index: usize, out: &mut Vec<u8>) -> Option<Transmit> {
@@ -199,5 +211,22 @@ impl Connection {
             data_fin: true,
             payload_crc: None,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Tuning;
+
+    // R-ARQ-5
+    #[test]
+    fn a_vector_names_its_hole_and_a_packet_a_bit_and_others_are_judged_whatever_they_are() {
+        let reach = |ack_report, strict_header| {
+            let tuning = Tuning { strict_header, ..Tuning::default() };
+            nameable(&Profile { ack_report, tuning, ..Profile::file_arq() })
+        };
+        assert_eq!((reach(AckReport::Snack, false), reach(AckReport::Snack, true)), (2049, 65));
+        assert_eq!((reach(AckReport::Sack, false), reach(AckReport::Nack, true)), (u64::MAX, u64::MAX));
     }
 }

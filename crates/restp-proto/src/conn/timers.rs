@@ -1,5 +1,6 @@
 //! What happens when time passes.
 
+use super::out_ack::nameable;
 use super::path::{Stage, Timer};
 use super::{Connection, Cx, LocalFin, Phase};
 use crate::event::CloseReason;
@@ -40,7 +41,7 @@ impl Connection {
 
     fn path_timers(&mut self, cx: &mut Cx<'_>, index: usize) {
         let now = cx.now;
-        let nameable = self.nameable();
+        let nameable = nameable(self.composition.profile());
         let path = &mut self.paths[index];
         if path.timers.expired(Timer::Ack, now) {
             path.ack.now = true;

@@ -128,7 +128,7 @@ pub enum AckTiming {
 pub enum AckReport {
     /// Nothing.
     Cumulative,
-    /// The first hole.
+    /// The first hole. What lies behind it is sent again once it is old, arrived or not: for windows of a few packets.
     Nack,
     /// Blocks that arrived.
     Sack,

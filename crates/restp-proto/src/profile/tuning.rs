@@ -63,7 +63,8 @@ pub struct Tuning {
     pub duplicate_ack_limit: u32,
     /// Most SACK blocks in one acknowledgement: 4, which fits 15 header words in every composition on one path.
     pub max_sack_blocks: usize,
-    /// Keep every header within 15 words: off (answer A5).
+    /// Keep every header within 15 words: off (answer A5). SNACK then tells of 64 packets behind a hole and not of 2,048; both
+    /// ends should have it or neither, or what arrived beyond is sent again.
     pub strict_header: bool,
     /// Ask for a CRC-32C of every payload on several paths where no other check is in force (flag A of
     /// MP_CAPABLE): off.

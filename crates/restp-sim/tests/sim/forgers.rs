@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use restp_proto::profile::Framing;
 use restp_proto::wire::{
     Arq, Flags, Flow, Header, JoinStep, MpCapable, MpJoin, Multipath, Packet as Wire, PathMode, Report,
     SackBlock, SackBlocks, Sequence,
@@ -121,6 +122,51 @@ fn only_what_was_sent_can_be_acknowledged() {
             arq.acknowledgement = last.wrapping_add(1).wrapping_add(beyond);
         });
         assert_eq!(got, if believed { 0 } else { 3000 }, "{beyond} beyond what was sent");
+    }
+}
+
+// R-SEC-4
+#[test]
+fn numbers_farther_than_the_largest_window_from_what_is_due_are_dropped() {
+    let profile = Profile { framing: Framing::Fixed, ..Profile::file_arq() };
+    let Overheard { mut pair, conn, accepted, of_client, of_server } = Overheard::new(&profile);
+    // Both ends have sent more than a window of the largest kind, so that numbers below it can be told from those above.
+    let (client, server) = (pair.client, pair.server);
+    for (from, own, to, other) in [(client, conn, server, accepted), (server, accepted, client, conn)] {
+        let (mut sent, mut got) = (0, 0);
+        while got < 66_000 {
+            while sent < 66_000 && pair.send(from, own, vec![1]).is_ok() {
+                sent += 1;
+            }
+            pair.net.run_for(MS * 5);
+            got += pair.receive(to, other).len();
+        }
+    }
+    pair.net.run_for(MS * 200);
+    // The client has acknowledged last, with the number that is due; the server has sent last.
+    let (due, answered) = (newest_number(&of_client), newest_number(&of_server).wrapping_add(1));
+    let mut dropped = |change: &dyn Fn(&mut Arq)| {
+        let count =
+            |pair: &mut Pair| pair.net.host(server).endpoint.conn_stats(accepted).unwrap().out_of_window;
+        let before = count(&mut pair);
+        pair.net.inject(forged(&of_client, |packet| {
+            let Sequence::Arq(arq) = &mut packet.sequence else { panic!("{packet:?}") };
+            (arq.sequence, arq.acknowledgement) = (due, answered);
+            change(arq);
+        }));
+        pair.net.run_for(MS * 50);
+        count(&mut pair) - before
+    };
+    let window = u32::from(u16::MAX);
+    for (beyond, drops) in [(0, 0), (1, 1)] {
+        let below = window + beyond;
+        let number = dropped(&|arq| arq.sequence = due.wrapping_sub(below));
+        assert_eq!(number, drops, "{below} before what is due");
+        let above = window + beyond;
+        let number = dropped(&|arq| arq.sequence = due.wrapping_add(above));
+        assert_eq!(number, drops, "{above} beyond what is due");
+        let number = dropped(&|arq| arq.acknowledgement = answered.wrapping_sub(below));
+        assert_eq!(number, drops, "{below} before what is unacknowledged");
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use restp_proto::profile::{Paths, Scheduler, Tuning};
+use restp_proto::wire::{Cookie, Flow, Packet as Wire};
 use restp_proto::{ConnId, ConnStats, PathId, Profile};
 use restp_sim::pair::{Pair, client_path, pattern};
 use restp_sim::{DropRule, HostId, LinkConfig, Loss, Packet};
@@ -112,6 +113,36 @@ fn after_ten_minutes_a_path_that_has_come_to_carry_more_is_searched_again() {
     assert_eq!(counters(&mut pair, conn).size_probes, probes, "not earlier");
     pair.net.run_for(Duration::from_secs(30));
     assert_eq!(found(&mut pair, |pair| pair.client, conn)[0].1, 1472);
+}
+
+// R-SIZE-2
+#[test]
+fn only_the_answer_to_its_own_probe_says_that_a_length_passes() {
+    let mut pair = Pair::new(3, &searching(Profile::file_arq()), &link(1500));
+    let (_, bound) = watch(&mut pair, 0);
+    bound.store(1250, Ordering::Relaxed);
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&answers);
+    let note = move |packet: &Packet| {
+        seen.lock().unwrap().push(packet.clone());
+        false
+    };
+    pair.net.add_rule(pair.links[0].1, DropRule::first(u64::MAX, note));
+    let conn = pair.connect();
+    // For a minute somebody else answers whatever the client may ask.
+    for _ in 0..600 {
+        pair.net.run_for(MS * 100);
+        let Some(newest) = answers.lock().unwrap().last().cloned() else { continue };
+        let mut forged = Wire::decode(&newest.data, None).unwrap().packet;
+        forged.header.flow |= Flow::CKI;
+        forged.cookie = Cookie::new(&[0xFF; 16]);
+        let mut data = Vec::new();
+        if forged.encode(&mut data, None).is_ok() {
+            pair.net.inject(Packet { data, ..newest });
+        }
+    }
+    let size = found(&mut pair, |pair| pair.client, conn)[0].1;
+    assert!(size <= 1250, "{size}");
 }
 
 // R-SIZE-1
