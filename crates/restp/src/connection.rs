@@ -14,9 +14,8 @@ use restp_proto::{
     PathStats, SendError, SendOptions,
 };
 
-use crate::error::Error;
+use crate::error::{Error, STREAMS_INSTEAD};
 use crate::state::{Hold, Slot, State};
-use crate::streams::{STREAMS_INSTEAD, carries_streams};
 use crate::waiters::{Seat, seated};
 
 /// A connection. Clones are handles of the same one, for instance to send and receive in different tasks.
@@ -184,7 +183,7 @@ impl Connection {
     }
 
     fn carries_streams(&self) -> bool {
-        self.with(|state, _, id| carries_streams(state, id))
+        self.with(|state, _, id| state.carries_streams(id))
     }
 
     /// Takes up to `limit` messages that are there, at least one, and appends them to `messages`; cheaper than one by one.
@@ -212,7 +211,7 @@ impl Connection {
             if message.is_some() {
                 return Ok(message);
             }
-            let streams = carries_streams(state, id);
+            let streams = state.carries_streams(id);
             match &slot(state, id)?.ended {
                 Some(ended) => Err(Error::Closed(ended.reason)),
                 None if streams => Err(Error::WrongService(STREAMS_INSTEAD)),

@@ -5,6 +5,9 @@ use std::io;
 use restp_proto::{CloseReason, Conflict, ConnectError, ListenError, PathError, SendError, StreamError};
 use thiserror::Error;
 
+/// What is said of a call for messages, or for the one stream of a profile without streams.
+pub(crate) const STREAMS_INSTEAD: &str = "the connection carries streams of its own: use open_stream and accept_stream, or a profile without streams";
+
 /// Why something did not work.
 #[derive(Debug, Error)]
 #[non_exhaustive]

@@ -12,8 +12,7 @@ use restp_proto::profile::{Framing, Ordering};
 use restp_proto::{Composition, Message, SendError, SendOptions};
 
 use crate::connection::Connection;
-use crate::error::Error;
-use crate::streams::STREAMS_INSTEAD;
+use crate::error::{Error, STREAMS_INSTEAD};
 use crate::waiters::seated;
 
 /// Octets of the length before each record, big-endian.

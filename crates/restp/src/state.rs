@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Waker;
 use std::time::Duration;
 
+use restp_proto::profile::Ordering;
 use restp_proto::{
     CloseReason, Composition, ConnId, ConnStats, Datagram, Endpoint, EventKind, Instant, PathAddr,
 };
@@ -282,6 +283,12 @@ impl State {
     pub fn insert_slot(&mut self, conn: ConnId, connected: bool) {
         self.slots.insert(conn, Box::new(Slot { connected, ..Slot::default() }));
         self.open += 1;
+    }
+
+    /// Whether what comes on a connection are streams and not messages.
+    pub fn carries_streams(&self, conn: ConnId) -> bool {
+        let services = self.proto.composition(conn);
+        services.is_some_and(|services| services.profile().ordering == Ordering::Streams)
     }
 
     /// Forgets a connection on both sides; a peer that does not know its end yet gets a reset.

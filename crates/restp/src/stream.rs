@@ -10,8 +10,7 @@ use restp_proto::{Composition, SendOptions};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
-use crate::error::Error;
-use crate::streams::STREAMS_INSTEAD;
+use crate::error::{Error, STREAMS_INSTEAD};
 use crate::waiters::Seat;
 
 /// Bytes that one write takes at most, so that a full send buffer costs no large copy.

@@ -9,7 +9,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use restp_proto::profile::Ordering;
 use restp_proto::{CloseReason, ConnId, Instant, Priority, StreamError, StreamId, StreamKind};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -18,8 +17,6 @@ use crate::error::Error;
 use crate::state::State;
 use crate::waiters::{Seat, StreamWaiters, Waiters, seated};
 
-/// What is said of a call for messages, or for the one stream of a profile without streams.
-pub(crate) const STREAMS_INSTEAD: &str = "the connection carries streams of its own: use open_stream and accept_stream, or a profile without streams";
 /// Bytes that one write takes at most.
 const WRITE_BYTES: usize = 64 << 10;
 
@@ -92,18 +89,13 @@ impl Connection {
             match end_of(state, conn) {
                 Some(CloseReason::Graceful) => Poll::Ready(Ok(None)),
                 Some(reason) => Poll::Ready(Err(Error::Closed(reason))),
-                None if !carries_streams(state, conn) => {
+                None if !state.carries_streams(conn) => {
                     Poll::Ready(Err(Error::Stream(StreamError::NoStreams)))
                 }
                 None => wait(state, conn, |waiters| waiters.acceptors.add(seat, cx.waker())),
             }
         })
     }
-}
-
-/// Whether what comes on a connection are streams and not messages.
-pub(crate) fn carries_streams(state: &State, conn: ConnId) -> bool {
-    state.proto.composition(conn).is_some_and(|services| services.profile().ordering == Ordering::Streams)
 }
 
 /// Why nothing of the peer comes any more, if so.
