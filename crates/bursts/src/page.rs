@@ -19,6 +19,10 @@ const UNCONTROLLED: &str = "kcp";
 /// What stands between the goals and their confirmation.
 const CONFIRMATION: &str = "### The same with fresh seeds\n\nRecovery was tuned while the seeds above were watched. These were \
     registered unseen, and nothing was changed between their registration and their play.\n\n";
+/// What stands before the tables of the simulator.
+const PICTURE: &str = "## Transfers\n\n![In the simulator: how much longer than the fastest with congestion control each stack \
+    takes](images/bursts.svg)\n\nThe picture compares with the fastest that has congestion control, so that `kcp` is faster \
+    than that where it stands among the fastest.\n\n";
 /// What stands before what the laboratory says.
 const LABORATORY: &str = include_str!("laboratory.md");
 /// What stands before the numbers.
@@ -48,7 +52,8 @@ pub fn write(transfers: &Path, fresh: &Path, messages: &Path, laboratory: &Path)
     page.push_str(LABORATORY);
     page.push_str(&goals(&grid, &kernel, JUDGED_IN_LABORATORY, &AGAINST[..1]));
     page.push_str(&tally(&grid, &kernel));
-    page.push_str("## Transfers\n\nIn the simulator. ");
+    page.push_str(PICTURE);
+    page.push_str("In the simulator. ");
     page.push_str(&transfer_tables(&results));
     page.push_str(&modes::table(&again));
     page.push_str("\n## Transfers in the laboratory\n\n");
