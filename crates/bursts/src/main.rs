@@ -172,7 +172,7 @@ fn transfers(selection: &Selection, fresh: bool) -> Result<(), String> {
     let grid = Grid::registered();
     let stacks = selection.stacks(Stack::for_transfers())?;
     let tries = selection.tries.map_or(usize::MAX, |tries| tries as usize);
-    let cells = grid.cells().into_iter().step_by(selection.every.max(1));
+    let cells = grid.cells().into_iter().step_by(selection.every);
     let mut jobs = Vec::new();
     for cell in cells.filter(|cell| selection.has_cell(*cell)) {
         for stack in &stacks {
@@ -191,7 +191,7 @@ fn messages(selection: &Selection) -> Result<(), String> {
     let grid = Grid::registered();
     let stacks = selection.stacks(Stack::for_messages())?;
     let tries = selection.tries.unwrap_or(grid.messages.tries);
-    let lines = grid.lines().into_iter().step_by(selection.every.max(1));
+    let lines = grid.lines().into_iter().step_by(selection.every);
     let lines = lines.filter(|line| selection.has_line(*line));
     let seeds: Vec<u64> = (1..=tries).filter(|seed| selection.has_seed(*seed)).collect();
     let lines = lines.filter(|_| !seeds.is_empty());

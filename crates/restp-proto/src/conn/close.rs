@@ -21,9 +21,7 @@ impl Connection {
         }
         self.closing.want();
         self.end_groups();
-        let connectionless =
-            self.composition.profile().management == crate::profile::Management::Connectionless;
-        if (self.phase == Phase::CookieRequest || connectionless) && self.outbox.is_empty() {
+        if (self.phase == Phase::CookieRequest || !self.connected()) && self.outbox.is_empty() {
             self.finish(cx, CloseReason::Graceful);
         }
     }
@@ -46,8 +44,7 @@ impl Connection {
         if self.phase == Phase::Closed {
             return;
         }
-        let connected = self.composition.profile().management != crate::profile::Management::Connectionless;
-        if connected {
+        if self.connected() {
             self.closing.reset = Some(self.paths.active.min(self.paths.len() - 1));
         }
         self.finish(cx, reason);

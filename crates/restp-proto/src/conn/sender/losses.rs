@@ -331,6 +331,16 @@ mod tests {
         assert_eq!(window.detect(at(400), &rtt(), 4).0, 1);
     }
 
+    // R-ARQ-5
+    #[test]
+    fn what_was_reported_is_judged_however_far_away_it_is() {
+        let mut window = window(5);
+        window.report(at(250), 5, 5, &rtt(), &mut Default::default());
+        window.retransmit(at(300), 1);
+        window.acknowledge(at(400), 2, &rtt());
+        assert_eq!(window.detect(at(400), &rtt(), 1).0, 3);
+    }
+
     // R-ARQ-4
     #[test]
     fn the_oldest_packet_is_repeated_first_whenever_it_was_found_lost() {
