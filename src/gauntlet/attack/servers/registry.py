@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from gauntlet.attack.servers.aioquic import AIOQUIC
 from gauntlet.attack.servers.caddy import CADDY
 from gauntlet.attack.servers.contract import Server
 from gauntlet.attack.servers.nginx import NGINX
@@ -10,5 +11,5 @@ from gauntlet.attack.servers.own import OWN
 from gauntlet.attack.servers.quiche import QUICHE, QUICHE_OLD
 
 SERVERS: Mapping[str, Server] = MappingProxyType(
-    {it.key: it for it in (OWN, NGINX, CADDY, QUICHE, QUICHE_OLD)}
+    {it.key: it for it in (OWN, NGINX, CADDY, AIOQUIC, QUICHE, QUICHE_OLD)}
 )

@@ -1,0 +1,149 @@
+"""The server by aioquic: what it answers, how it lets a client in, and where it does not listen."""
+
+import asyncio
+import importlib.util
+import signal
+import ssl
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aioquic.asyncio.client import connect
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.h3.connection import H3_ALPN, H3Connection
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import QuicEvent
+from aioquic.quic.logger import QuicLogger
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from gauntlet.attack.certificates import Chain
+from gauntlet.attack.kinds import LONG_BYTES
+from gauntlet.attack.loopback import Address, free
+from gauntlet.attack.servers.aioquic import AIOQUIC
+from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, Wanted
+from gauntlet.errors import UserError
+
+PATIENCE_S = 60
+"""Of a machine that does other things."""
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
+    """A certificate that nobody vouches for."""
+    folder = tmp_path_factory.mktemp("chain")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    found = Chain(folder / "ca.pem", folder / "server.pem", folder / "server.key")
+    found.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    found.key.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return found
+
+
+@pytest.fixture(params=[OFF, RETRY])
+def defence(request: pytest.FixtureRequest) -> str:
+    """With Retry, and without."""
+    return str(request.param)
+
+
+@pytest.fixture
+def listening(defence: str, chain: Chain, tmp_path: Path) -> Iterator[Address]:
+    """A server that runs; it ends well when it is asked to."""
+    wanted = Wanted("h3", free(), chain, tmp_path, defence=defence)
+    with subprocess.Popen(AIOQUIC.launch(wanted).command) as server:
+        try:
+            yield wanted.address
+            assert server.poll() is None
+        finally:
+            server.send_signal(signal.SIGTERM)
+        assert server.wait(PATIENCE_S) == 0
+
+
+class Asking(QuicConnectionProtocol):
+    """A client over HTTP/3."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.http = H3Connection(self._quic)
+        self.status = b""
+        self.octets = 0
+        self.over = asyncio.Event()
+
+    def ask(self, path: str) -> None:
+        """Sends a request, with fields behind its body: what comes for it is one answer."""
+        stream = self._quic.get_next_available_stream_id()
+        head = {":method": "POST", ":scheme": "https", ":authority": "localhost", ":path": path}
+        self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in head.items()])
+        self.http.send_data(stream, b"a body", end_stream=False)
+        self.http.send_headers(stream, [(b"behind", b"the body")], end_stream=True)
+        self.transmit()
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        for found in self.http.handle_event(event):
+            if isinstance(found, HeadersReceived):
+                self.status = dict(found.headers)[b":status"]
+            if isinstance(found, DataReceived):
+                self.octets += len(found.data)
+            if isinstance(found, HeadersReceived | DataReceived) and found.stream_ended:
+                self.over.set()
+
+
+async def asked(address: Address, path: str) -> tuple[bytes, int, int]:
+    """Status and length of the answer at a path, and how many Retry packets came."""
+    log = QuicLogger()
+    configuration = QuicConfiguration(alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE, quic_logger=log)
+    async with asyncio.timeout(PATIENCE_S):
+        # What comes before the server listens is lost, and sent again by QUIC.
+        async with connect(
+            address.host, address.port, configuration=configuration, create_protocol=Asking
+        ) as client:
+            assert isinstance(client, Asking)
+            client.ask(path)
+            await client.over.wait()
+            return client.status, client.octets, str(log.to_dict()).count("'packet_type': 'retry'")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "octets"),
+    [
+        ("/", b"200", PAGE_BYTES),
+        *((f"/bytes/{it}", b"200", it) for it in LONG_BYTES),
+        ("/nothing", b"404", 0),
+    ],
+)
+def test_it_answers_as_the_other_servers_do(
+    listening: Address, defence: str, path: str, status: bytes, octets: int
+) -> None:
+    retries = 1 if defence == RETRY else 0
+    assert asyncio.run(asked(listening, path)) == (status, octets, retries)
+
+
+def test_it_refuses_what_is_not_loopback(chain: Chain, tmp_path: Path) -> None:
+    words = AIOQUIC.launch(Wanted("h3", free(), chain, tmp_path)).command
+    words[words.index("--listen") + 1] = "192.0.2.1:4433"
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode != 0 and "is not on this machine's loopback" in done.stderr
+
+
+def test_without_the_library_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert AIOQUIC.version()[0].isdecimal()
+    AIOQUIC.ready()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r'`pip install "gauntlet-net\[quic\]"`'):
+        AIOQUIC.ready()
