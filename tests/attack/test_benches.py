@@ -176,7 +176,7 @@ def test_a_part_stays_and_a_run_becomes_a_row(tmp_path: Path, monkeypatch: pytes
 
 FIRST_LOOK_S = 6.5 * 60
 """Of its ten minutes; the rest is for what is played in virtual time, visits among it, and for the page."""
-WITHOUT_WEAKNESSES_S, WEAKNESSES_S, OVER_TCP_S, LONG_S = 82 * 60, 40 * 60, 15 * 60, 30 * 60
+WITHOUT_WEAKNESSES_S, WEAKNESSES_S, OVER_TCP_S, LIBRARIES_S, LONG_S = 82 * 60, 40 * 60, 15 * 60, 20 * 60, 30 * 60
 """In full."""
 ATTACKER_WAITS_S = 5.5
 """Its usual time-out, and until it has told of the last."""
@@ -235,7 +235,11 @@ def test_all_of_it_has_an_evening(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     weaknesses_s = spent_s.pop(attack_weaknesses.BENCH.name)
     assert sum(spent_s.values()) < WITHOUT_WEAKNESSES_S, spent_s
     assert weaknesses_s < WEAKNESSES_S
-    for bench, most_s in ((attack_weaknesses.OVER_TCP, OVER_TCP_S), (attack_flood.LONG, LONG_S)):
+    for bench, most_s in (
+        (attack_weaknesses.OVER_TCP, OVER_TCP_S),
+        (attack_weaknesses.LIBRARIES, LIBRARIES_S),
+        (attack_flood.LONG, LONG_S),
+    ):
         assert planned_s(bench, False, tmp_path, monkeypatch) < most_s
 
 
@@ -314,6 +318,16 @@ def test_a_handshake_costs_what_was_computed_over_how_many_there_were() -> None:
     assert found["bytes_to_server_a_handshake"] == 3000.0
     assert found["bytes_to_client_a_handshake"] == 5000.0
     assert found["bytes_a_handshake"] == 8000.0
+
+
+def test_without_an_attack_handshake_and_request_are_told_apart() -> None:
+    waited = [*[0.01] * 5, None, *[0.03] * 4]
+    found = attack_cost.row(replace(counted(), requests=outcome(run(None), waited).requests), "none")
+    # Half of what a request takes is its handshake; who was not served is in neither.
+    assert (found["handshake_median_s"], found["request_median_s"]) == pytest.approx((0.005, 0.005))
+    early = [replace(it, connected_s=None) for it in counted().requests]
+    found = attack_cost.row(replace(counted(), requests=early), "none")
+    assert (found["handshake_median_s"], found["request_median_s"]) == (None, None)
 
 
 @pytest.mark.parametrize(

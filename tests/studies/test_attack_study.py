@@ -84,7 +84,8 @@ def test_each_attack_stands_in_the_table_of_each_protocol_that_it_has(made_up: S
     shown = [[row[0] for row in it.rows] for (it,) in drawn if not isinstance(it, Chart)]
     known = [it for it in KINDS.values() if it.key != FLOOD]
     tried = {(it["attack"], it["over"]) for it in attack_weaknesses.conditions(quick=False)}
-    assert shown == [[it.key for it in known if (it.key, over) in tried] for over in (H3, H2, H1)]
+    # The last is of further libraries, over HTTP/3 as the first.
+    assert shown == [[it.key for it in known if (it.key, over) in tried] for over in (H3, H2, H1, H3)]
     # Below HTTP, HTTP/1.1 and HTTP/2 are the same.
     left_out = {(it.key, over) for it in known for over in it.protocols} - tried
     assert left_out == {("flood-initial", H1), ("handshake-stall", H1)}
@@ -244,6 +245,7 @@ def test_conditions_that_are_asked_for_are_measured() -> None:
     conditions = {name: it.conditions(False) for name, it in modules.items()}
     conditions["flood-long"] = [it for it in conditions["flood"] if it["load"] == 2.0]
     conditions["weaknesses-tcp"] = attack_weaknesses.over_tcp(False)
+    conditions["weaknesses-libraries"] = attack_weaknesses.over_further_libraries(False)
     for claim in ledger.load(STUDY.ledger):
         for rule in claim.rules:
             for name, selection in rule.selections():

@@ -43,6 +43,8 @@ _REPETITIONS = 3
 _IN_A_LIBRARY = ("cid-exhaustion", "path-challenge", "crypto-after-handshake")
 """What quiche 0.19.0 lacks a bound against: CVE-2024-1410, CVE-2023-6193, CVE-2024-1765."""
 _WEB_SERVERS = ("nginx", "caddy")
+_LIBRARIES = ("s2n-quic", "aioquic")
+"""Servers that stand for a QUIC library."""
 _BELOW_HTTP = ("flood-initial", "handshake-stall")
 """Before there is a request HTTP/1.1 and HTTP/2 are the same; tried is HTTP/2."""
 
@@ -83,6 +85,16 @@ def over_tcp(quick: bool) -> list[Condition]:
         for it, protocol in _attacks(quick)
         if protocol != kinds.H3
         for server in _WEB_SERVERS
+    ]
+
+
+def over_further_libraries(quick: bool) -> list[Condition]:
+    """Each attack over HTTP/3, on servers by QUIC libraries that no other server has."""
+    return [
+        {"attack": it.key, "server": server, "over": protocol, "bound": AS_IT_IS}
+        for it, protocol in _attacks(quick)
+        if protocol == kinds.H3
+        for server in _LIBRARIES
     ]
 
 
@@ -175,5 +187,13 @@ OVER_TCP = _bench(
     "attack-weaknesses-tcp",
     "Known weaknesses over TLS and TCP: which attacks nginx and Caddy withstand.",
     over_tcp,
+    attack_common.ready,
+)
+
+LIBRARIES = _bench(
+    "attack-weaknesses-libraries",
+    "Known weaknesses over HTTP/3 by further QUIC libraries: which attacks servers by s2n-quic and aioquic "
+    "withstand.",
+    over_further_libraries,
     attack_common.ready,
 )

@@ -61,6 +61,7 @@ _ALL: tuple[Bench, ...] = (
     attack_recovery.BENCH,
     attack_weaknesses.BENCH,
     attack_weaknesses.OVER_TCP,
+    attack_weaknesses.LIBRARIES,
     attack_prediction.BENCH,
     attack_syn_cookies.BENCH,
 )
