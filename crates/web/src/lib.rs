@@ -65,6 +65,7 @@ pub mod limits;
 pub mod lines;
 mod loopback;
 pub mod protocol;
+pub mod quic_library;
 mod refusal;
 pub mod server;
 pub mod site;
