@@ -14,11 +14,11 @@ from gauntlet.attack import certificates
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import KINDS, LONG_BYTES, PROTOCOLS, STATE
 from gauntlet.attack.loopback import free
-from gauntlet.attack.programs import ATTACKER, CLIENT, program
+from gauntlet.attack.programs import ATTACKER, CLIENT, SERVER, program
 from gauntlet.attack.requests import OK
 from gauntlet.attack.servers import caddy, command, nginx, quiche
 from gauntlet.attack.servers.contract import DEFENCES, PAGE_BYTES, RETRY, Server, Wanted, write_files
-from gauntlet.attack.servers.own import OWN
+from gauntlet.attack.servers.own import OWN, S2N_QUIC
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.errors import UserError
 
@@ -46,6 +46,24 @@ def test_the_own_server_is_told_everything(wanted: Wanted) -> None:
     assert after(words, "--header-timeout-ms") == "2000"
     assert words[-1] == "--early-data"
     assert "--retry" not in OWN.launch(wanted).command
+
+
+@pytest.mark.usefixtures("programs")
+def test_the_own_server_over_s2n_quic_is_told_the_same_and_its_library(wanted: Wanted) -> None:
+    asked = replace(wanted, defence=RETRY, tight=True)
+    words = S2N_QUIC.launch(asked).command
+    assert after(words, "--quic-library") == "s2n-quic"
+    at = words.index("--quic-library")
+    assert words[:at] + words[at + 2 :] == OWN.launch(asked).command
+
+
+def test_an_own_server_that_lacks_s2n_quic_is_told_with_what_builds_it(programs: Path) -> None:
+    program_ = programs / SERVER
+    program_.write_text("#!/bin/sh\necho 'Usage: --protocol --listen'\n")
+    with pytest.raises(UserError, match=r"does not know --quic-library.*`cargo build .*-p web"):
+        S2N_QUIC.ready()
+    program_.write_text("#!/bin/sh\necho 'Usage: --protocol --quic-library'\n")
+    S2N_QUIC.ready()
 
 
 def test_a_weakness_takes_the_server_that_was_built_for_it(wanted: Wanted, programs: Path) -> None:
@@ -210,20 +228,37 @@ def test_quiche_serves_its_page_and_long_answers(build: Server, wanted: Wanted) 
         client = program(CLIENT)
     except UserError as error:
         pytest.skip(str(error))
-    with subprocess.Popen(build.launch(replace(wanted, chain=chain)).command) as server:
+    serves_page_and_long_answers(build, client, replace(wanted, chain=chain))
+
+
+@pytest.mark.parametrize("defence", S2N_QUIC.defences)
+def test_s2n_quic_serves_its_page_and_long_answers(wanted: Wanted, defence: str) -> None:
+    try:
+        S2N_QUIC.ready()
+        chain = certificates.chain("p-256", wanted.folder.parent)
+        client = program(CLIENT)
+    except UserError as error:
+        pytest.skip(str(error))
+    serves_page_and_long_answers(S2N_QUIC, client, replace(wanted, chain=chain, defence=defence))
+
+
+def serves_page_and_long_answers(build: Server, client: Path, wanted: Wanted) -> None:
+    """That the page and the longest answer come whole, and the server goes on."""
+    with subprocess.Popen(build.launch(wanted).command) as server:
         try:
             for path, length in (("/", PAGE_BYTES), (f"/bytes/{LONG_BYTES[-1]}", LONG_BYTES[-1])):
-                assert served_bytes(client, wanted, chain, path) == length
+                assert served_bytes(client, wanted, path) == length
             assert server.poll() is None
         finally:
             server.terminate()
 
 
-def served_bytes(client: Path, wanted: Wanted, chain: Chain, path: str) -> int:
+def served_bytes(client: Path, wanted: Wanted, path: str) -> int:
     """How long the answer at a path is. The server may not listen yet: the client asks again."""
     words = [
-        str(client), "--protocol", "h3", "--connect", str(wanted.address), "--ca", str(chain.authority),
-        "--path", path, "--count", "1", "--interval-ms", "1000", "--timeout-ms", "10000",
+        str(client), "--protocol", "h3", "--connect", str(wanted.address),
+        "--ca", str(wanted.chain.authority), "--path", path,
+        "--count", "1", "--interval-ms", "1000", "--timeout-ms", "10000",
     ]  # fmt: skip
     said = ""
     for _ in range(5):

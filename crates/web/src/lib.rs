@@ -24,7 +24,7 @@
 //!
 //! # What differs, because the protocols do
 //!
-//! | | TCP | QUIC |
+//! | | TCP | QUIC (by quinn) |
 //! |---|---|---|
 //! | validation of addresses | the kernel's handshake, its SYN cookies | Retry (`--retry`) |
 //! | a connection too many | the kernel has already accepted it: it is reset | CONNECTION_REFUSED |
@@ -41,11 +41,35 @@
 //!
 //! The size of a client's window over HTTP/1.1 is the kernel's (`net.ipv4.tcp_rmem`).
 //!
-//! # Why quinn with its sockets and tokio
+//! # Two libraries of QUIC
 //!
-//! Elsewhere in this workspace quinn's protocol core runs under a driver of ours, so that its time can be virtual. What
+//! `--quic-library s2n-quic` puts s2n-quic in the place of quinn: the same h3, site, limits, counters, certificate and
+//! cipher suite, so that what differs is the library. The client's is always quinn. What the libraries let differ:
+//!
+//! | | quinn | s2n-quic |
+//! |---|---|---|
+//! | cryptography | ring | ring; AWS-LC for Initial packets and Retry |
+//! | tickets, early data | two tickets unless `--tickets` says otherwise | neither: `--tickets` and `--early-data` are refused |
+//! | weaknesses | each bound can be taken away | refused |
+//! | a connection too many | CONNECTION_REFUSED | the same; after a Retry silence: the library does not ask again, so that its token is not taken |
+//! | a handshake that took too long | CONNECTION_CLOSE | silence |
+//! | what an answer may have waiting | 128 KiB of a connection | 128 KiB of each stream |
+//! | handshake data out of order | 16 KiB ([`limits`]) | 128 KiB, in the library; what comes after the handshake is thrown away |
+//! | connections that are not looked at yet | 1024, with 16 KiB each and 4 MiB in all | none wait: each first packet is handled when it comes |
+//! | datagrams that wait in the program | a batch | rings of 8 MiB to receive and 128 KiB to send, on the heap from the beginning |
+//! | before the address is validated | less than four times what came | three times |
+//! | octets and datagrams out | when the kernel took them | when the library's ring took them |
+//!
+//! Both have CUBIC, begin with datagrams of 1,200 octets and search for longer ones, up to 1,452 (quinn) and 1,472
+//! (s2n-quic). A connection of s2n-quic is handed to the server when its handshake is over; quinn's is from the
+//! beginning. `server::quic` has one file for what h3 does, and a folder for each library.
+//!
+//! # Why their own sockets and tokio
+//!
+//! Elsewhere in this workspace both protocol cores run under a driver of ours, so that their time can be virtual. What
 //! attacks cost is measured in real time, and nobody deploys that driver: the question is about a server as people run
-//! it. So the sockets are quinn's, with segmentation offload and batches, and the runtime is the one that hyper has.
+//! it. So the sockets are the libraries', with segmentation offload and batches, and the runtime is the one that hyper
+//! has.
 //!
 //! # Weaknesses
 //!
@@ -65,6 +89,7 @@ pub mod limits;
 pub mod lines;
 mod loopback;
 pub mod protocol;
+pub mod quic_library;
 mod refusal;
 pub mod server;
 pub mod site;

@@ -85,13 +85,13 @@ pub struct Limits {
     pub control_octets: u64,
     /// Streams of HTTP/3's own that a client may open. Three are needed (RFC 9114, section 6.2).
     pub control_streams: u32,
-    /// What an answer may have waiting to be sent or acknowledged.
+    /// What an answer may have waiting to be sent or acknowledged: of a connection, over s2n-quic of a stream.
     pub send_octets: u32,
     /// What may arrive on a connection before the server reads it.
     pub receive_octets: u32,
-    /// Octets of a QUIC handshake that came out of order.
+    /// Octets of a QUIC handshake that came out of order. s2n-quic has a bound of its own.
     pub crypto_octets: usize,
-    /// QUIC connections that were asked for and not looked at.
+    /// QUIC connections that were asked for and not looked at. Over s2n-quic there are none, nor the two that follow.
     pub incoming: usize,
     /// What each of them may have sent meanwhile.
     pub incoming_octets: u64,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
 /// What HTTP, QUIC and TLS are made of.
-const LIBRARIES: [&str; 9] =
-    ["h2", "h3", "h3-quinn", "hyper", "quinn", "quinn-proto", "ring", "rustls", "tokio"];
+const LIBRARIES: [&str; 10] =
+    ["h2", "h3", "h3-quinn", "hyper", "quinn", "quinn-proto", "ring", "rustls", "s2n-quic", "tokio"];
 
 /// Each library with its version; where the lock file has several, all of them.
 pub fn versions() -> BTreeMap<&'static str, String> {

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{Asked, Server, ask, certificates, number};
+use common::{Asked, Server, Stack, ask, certificates, number};
 use quinn::VarInt;
 use rustls::{ServerConnection, StreamOwned};
 use web::certificates::Kind;
@@ -104,10 +104,11 @@ fn a_port_where_nobody_listens_refuses_over_tcp_and_is_silent_over_quic() {
 
 #[test]
 fn a_server_that_is_full_resets_over_tcp_and_refuses_over_quic() {
-    for (protocol, outcome) in [(Protocol::H1, "reset"), (Protocol::H2, "reset"), (Protocol::H3, "refused")] {
-        let server = Server::start("full", protocol, &["--connections", "0"]);
+    for stack in Stack::ALL {
+        let outcome = if stack.protocol.is_quic() { "refused" } else { "reset" };
+        let server = Server::start("full", stack, &["--connections", "0"]);
         let asked = server.ask(&["--count", "2", "--interval-ms", "1"]);
-        assert_eq!(asked.outcomes(), [outcome; 2], "{}: {:?}", protocol.name(), asked.requests);
+        assert_eq!(asked.outcomes(), [outcome; 2], "{}: {:?}", stack.name(), asked.requests);
         let done = server.stop();
         assert_eq!(done["refused"]["connections"], 2);
         assert_eq!(done["handshakes_begun"], 0);
@@ -171,11 +172,11 @@ fn what_is_no_http_is_a_breach_of_protocol() {
 
 #[test]
 fn a_server_that_another_authority_signed_is_a_failure_of_tls() {
-    for protocol in Protocol::ALL {
-        let server = Server::start("foreign", protocol, &[]);
-        let folder = certificates(&format!("foreign-{}-client", protocol.name()), Kind::P256);
-        let asked = ask(protocol, server.address, &folder, &[]);
-        assert_eq!(asked.outcome(), "tls", "{}: {:?}", protocol.name(), asked.requests);
+    for stack in Stack::ALL {
+        let server = Server::start("foreign", stack, &[]);
+        let folder = certificates(&format!("foreign-{}-client", stack.name()), Kind::P256);
+        let asked = ask(stack.protocol, server.address, &folder, &[]);
+        assert_eq!(asked.outcome(), "tls", "{}: {:?}", stack.name(), asked.requests);
         let mut server = server;
         server.until("the failed handshake", |now| now["handshakes_failed"] == 1);
     }
@@ -183,8 +184,8 @@ fn a_server_that_another_authority_signed_is_a_failure_of_tls() {
 
 #[test]
 fn what_is_not_there_is_a_status() {
-    for protocol in Protocol::ALL {
-        let server = Server::start("status", protocol, &[]);
+    for stack in Stack::ALL {
+        let server = Server::start("status", stack, &[]);
         let asked = server.ask(&["--path", "/nothing", "--requests-per-connection", "2"]);
         assert_eq!(asked.outcomes(), ["status"; 2]);
         assert_eq!(asked.requests[0]["status"], 404);

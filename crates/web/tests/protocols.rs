@@ -4,16 +4,20 @@ mod common;
 
 use std::path::Path;
 
-use common::{Server, certificates, client, number, server_command};
+use common::wire::h3_get;
+use common::{Server, Stack, certificates, client, number, server_command};
 use serde_json::Value;
 use web::certificates::Kind;
 use web::protocol::Protocol;
+use web::quic_library::QuicLibrary;
 
 #[test]
 fn each_protocol_answers_and_counts() {
-    for protocol in Protocol::ALL {
-        let server = Server::start("answers", protocol, &[]);
-        assert_eq!(server.ready["protocol"], protocol.name());
+    for stack in Stack::ALL {
+        let server = Server::start("answers", stack, &[]);
+        assert_eq!(server.ready["protocol"], stack.protocol.name());
+        let library = stack.protocol.is_quic().then(|| stack.library.name());
+        assert_eq!(server.ready["quic_library"].as_str(), library);
         assert!(server.ready["versions"]["rustls"].is_string());
         assert_eq!(server.ready["weaknesses"], serde_json::json!([]));
         let page = server.ask(&[]);
@@ -35,26 +39,26 @@ fn each_protocol_answers_and_counts() {
             ("early_data", 0),
             ("retries_sent", 0),
         ] {
-            assert_eq!(number(&done, name), count, "{name} of {}: {done}", protocol.name());
+            assert_eq!(number(&done, name), count, "{name} of {}: {done}", stack.name());
         }
         assert!(number(&done, "bytes_out") > 6_001_000, "{done}");
         assert!((1_000..1_000_000).contains(&number(&done, "bytes_in")), "{done}");
         assert!(number(&done, "cpu_ns") > 0);
         assert!(number(&done, "heap_peak_bytes") > 10_000);
         assert!((1..=3).contains(&number(&done, "connections_most")), "{done}");
-        assert_eq!(protocol.is_quic(), number(&done, "datagrams_received") > 0, "{done}");
+        assert_eq!(stack.protocol.is_quic(), number(&done, "datagrams_received") > 0, "{done}");
     }
 }
 
 #[test]
 fn instants_of_a_request_are_in_their_order() {
-    for protocol in Protocol::ALL {
-        let server = Server::start("instants", protocol, &[]);
+    for stack in Stack::ALL {
+        let server = Server::start("instants", stack, &[]);
         let asked = server.ask(&["--count", "3", "--interval-ms", "20"]);
         for (index, request) in asked.requests.iter().enumerate() {
             let instants = ["due_ns", "start_ns", "connected_ns", "first_byte_ns", "end_ns"];
             let instants = instants.map(|name| number(request, name));
-            assert!(instants.is_sorted(), "{}: {request}", protocol.name());
+            assert!(instants.is_sorted(), "{}: {request}", stack.name());
             let apart = number(request, "due_ns") - number(&asked.requests[0], "due_ns");
             assert_eq!(apart, 20_000_000 * index as u64);
         }
@@ -63,8 +67,8 @@ fn instants_of_a_request_are_in_their_order() {
 
 #[test]
 fn several_requests_share_a_connection_when_that_is_asked() {
-    for protocol in Protocol::ALL {
-        let server = Server::start("shared", protocol, &[]);
+    for stack in Stack::ALL {
+        let server = Server::start("shared", stack, &[]);
         let asked = server.ask(&["--requests-per-connection", "4"]);
         assert_eq!(asked.outcomes(), ["ok"; 4]);
         let connected: Vec<bool> =
@@ -78,11 +82,11 @@ fn several_requests_share_a_connection_when_that_is_asked() {
 #[test]
 fn listed_resources_are_served_and_others_are_not_found() {
     let list = r#"{"/site/a.css": {"octets": 70000, "type": "text/css"}}"#;
-    for protocol in Protocol::ALL {
-        let folder = certificates(&format!("sites-{}", protocol.name()), Kind::P256);
+    for stack in Stack::ALL {
+        let folder = certificates(&format!("sites-{}", stack.name()), Kind::P256);
         let file = folder.join("sites.json");
         std::fs::write(&file, list).expect("the folder is there");
-        let server = Server::start_with(&folder, protocol, &["--sites", file.to_str().expect("text")]);
+        let server = Server::start_with(&folder, stack, &["--sites", file.to_str().expect("text")]);
         let listed = server.ask(&["--path", "/site/a.css"]);
         assert_eq!((listed.outcome(), number(&listed.requests[0], "bytes")), ("ok", 70_000));
         let missing = server.ask(&["--path", "/site/b.css"]);
@@ -145,31 +149,55 @@ fn a_server_that_takes_no_early_data_is_asked_after_the_handshake() {
 fn every_kind_of_certificate_is_served_by_every_protocol() {
     for kind in Kind::ALL {
         let folder = certificates(&format!("kind-{}", kind.name()), kind);
-        for protocol in Protocol::ALL {
-            let server = Server::start_with(&folder, protocol, &[]);
-            assert_eq!(server.ask(&[]).outcome(), "ok", "{} over {}", kind.name(), protocol.name());
+        for stack in Stack::ALL {
+            let server = Server::start_with(&folder, stack, &[]);
+            assert_eq!(server.ask(&[]).outcome(), "ok", "{} over {}", kind.name(), stack.name());
         }
     }
 }
 
 #[test]
 fn retry_asks_each_client_to_show_that_it_receives() {
-    for (rule, retries) in [("off", 0), ("always", 5), ("above=0", 0)] {
-        let server = Server::start(&format!("retry-{rule}"), Protocol::H3, &["--retry", rule]);
-        let asked = server.ask(&["--count", "5", "--interval-ms", "100"]);
-        assert_eq!(asked.outcomes(), ["ok"; 5]);
-        let done = server.stop();
-        assert_eq!(number(&done, "retries_sent"), retries, "{rule}");
-        assert_eq!(number(&done, "handshakes_begun"), 5);
-        // What was answered with a Retry packet left nothing behind.
-        assert!(number(&done, "datagrams_dropped_stateless") >= retries, "{done}");
+    for stack in Stack::QUIC {
+        for (rule, retries) in [("off", 0), ("always", 5), ("above=0", 0)] {
+            let server = Server::start(&format!("retry-{rule}"), stack, &["--retry", rule]);
+            let asked = server.ask(&["--count", "5", "--interval-ms", "100"]);
+            assert_eq!(asked.outcomes(), ["ok"; 5], "{rule} over {}", stack.name());
+            let done = server.stop();
+            assert_eq!(number(&done, "retries_sent"), retries, "{rule} over {}", stack.name());
+            assert_eq!(number(&done, "handshakes_begun"), 5);
+            // What was answered with a Retry packet left nothing behind.
+            assert!(number(&done, "datagrams_dropped_stateless") >= retries, "{done}");
+        }
+    }
+}
+
+/// What went through the socket of a client is what the server counted, however it was taken.
+#[tokio::test]
+async fn octets_and_datagrams_are_those_of_the_client() {
+    for stack in Stack::QUIC {
+        let mut server = Server::start("counted", stack, &["--retry", "always"]);
+        let (endpoint, connection) = server.quic().await;
+        let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
+        send.write_all(&h3_get("/bytes/300000", 0)).await.expect("the connection is open");
+        send.finish().expect("it is open");
+        assert!(receive.read_to_end(400_000).await.expect("an answer").len() > 300_000);
+        connection.close(0x100_u32.into(), b"");
+        endpoint.wait_idle().await;
+        let sent = connection.stats();
+        let now = server
+            .until("its last datagram", |now| number(now, "datagrams_received") == sent.udp_tx.datagrams);
+        assert_eq!(number(&now, "bytes_in"), sent.udp_tx.bytes, "{}: {now}", stack.name());
+        assert!(number(&now, "bytes_out") >= sent.udp_rx.bytes, "{}: {now}", stack.name());
+        let counts = ["handshakes_completed", "retries_sent", "requests", "requests_answered"];
+        assert_eq!(counts.map(|name| number(&now, name)), [1; 4], "{}: {now}", stack.name());
     }
 }
 
 #[test]
 fn the_counters_can_be_asked_for_while_it_serves() {
-    for protocol in Protocol::ALL {
-        let mut server = Server::start("now", protocol, &[]);
+    for stack in Stack::ALL {
+        let mut server = Server::start("now", stack, &[]);
         assert_eq!(number(&server.now(), "requests"), 0);
         server.ask(&[]);
         let now = server.now();
@@ -240,6 +268,24 @@ fn what_a_user_gets_wrong_is_said_in_a_sentence() {
         &["--rate", "1e9", "--seconds", "1"],
     );
     assert!(String::from_utf8_lossy(&asked.stderr).contains("honest"), "{asked:?}");
+}
+
+#[test]
+fn what_s2n_quic_does_not_have_is_refused() {
+    let folder = certificates("refused", Kind::P256);
+    let start = |protocol: Protocol, options: &[&str]| {
+        let stack = Stack { protocol, library: QuicLibrary::S2nQuic };
+        refusal(server_command(stack, &folder, &[&["--listen", "127.0.0.1:0"], options].concat()))
+    };
+    assert!(start(Protocol::H1, &[]).contains("--protocol h3"));
+    assert!(start(Protocol::H3, &["--early-data"]).contains("no early data"));
+    assert!(start(Protocol::H3, &["--tickets", "1"]).contains("no tickets"));
+    if cfg!(feature = "weak") {
+        let weakness = ["--weakness", "no-idle-timeout"];
+        assert!(start(Protocol::H3, &weakness).contains("no bound"));
+    }
+    let too_long = start(Protocol::H3, &["--idle-timeout-ms", "18446744073709551615"]);
+    assert!(too_long.contains("refuses a limit"), "{too_long}");
 }
 
 #[cfg(not(feature = "weak"))]

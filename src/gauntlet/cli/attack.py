@@ -87,8 +87,9 @@ def list_(json_: bool) -> None:
     "/bytes/1048576 and /bytes/10000000).",
 )  # fmt: skip
 @click.option(
-    "--builtin", type=click.Choice(("own", "nginx", "caddy", "aioquic", "quiche", "quiche-old")),
-    default="own", show_default=True, help="Without --server: which server.",
+    "--builtin", type=click.Choice(("own", "s2n-quic", "nginx", "caddy", "aioquic", "quiche", "quiche-old")),
+    default="own", show_default=True,
+    help="Without --server: which server; s2n-quic is own over another QUIC library.",
 )  # fmt: skip
 @_protocols("Can be repeated (default: h2 and h3, those of them that the server speaks).")
 @_certificate

@@ -3,16 +3,14 @@
 //! ```text
 //!   tcp   accepted connection ── TLS ── early ── hyper ─┐
 //!                                                        ├─ answer (the site)      watch: how long it may go on
-//!   quic  Incoming ── (Retry) ── quinn ── bounded ── h3 ─┘                         metered: octets and datagrams
+//!   quic  quinn or s2n-quic ── (Retry) ── bounded ── h3 ─┘                         metered: octets and datagrams
 //! ```
 
 mod answer;
 mod body;
-mod bounded;
 mod early;
 mod metered;
 mod quic;
-mod quic_connections;
 mod shared;
 mod tcp;
 mod watch;
@@ -31,6 +29,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::limits::Limits;
 use crate::lines::Lines;
 use crate::protocol::Protocol;
+use crate::quic_library::QuicLibrary;
 use crate::site::Site;
 use crate::tls::ServerTls;
 use crate::versions::versions;
@@ -41,6 +40,8 @@ use shared::Shared;
 pub struct Options {
     /// What HTTP goes over.
     pub protocol: Protocol,
+    /// What carries HTTP/3.
+    pub quic_library: QuicLibrary,
     /// Where it listens.
     pub listen: SocketAddr,
     /// Its certificate, with those that lead to the authority (PEM).
@@ -51,12 +52,45 @@ pub struct Options {
     pub limits: Limits,
     /// Bounds that were taken away, by the names of the weaknesses.
     pub weaknesses: Vec<String>,
-    /// Tickets that a client is given in a handshake.
-    pub tickets: usize,
+    /// Tickets that a client is given in a handshake, unless the library's number of them is to hold.
+    pub tickets: Option<usize>,
     /// Whether a client that resumes may ask before the end of the handshake.
     pub early_data: bool,
     /// What can be asked for.
     pub site: Site,
+}
+
+impl Options {
+    /// Tickets that a client is given in a handshake.
+    fn tickets(&self) -> usize {
+        let unless_said = match self.quic_library {
+            QuicLibrary::Quinn => 2,
+            QuicLibrary::S2nQuic => 0,
+        };
+        self.tickets.unwrap_or(unless_said)
+    }
+
+    /// That the library can keep what is asked for.
+    ///
+    /// # Errors
+    /// A sentence: what s2n-quic does not have.
+    fn check_library(&self) -> Result<(), Refusal> {
+        if self.quic_library == QuicLibrary::Quinn {
+            return Ok(());
+        }
+        let wrong = if !self.protocol.is_quic() {
+            "s2n-quic carries HTTP/3 alone: give --protocol h3 with it"
+        } else if self.early_data {
+            "s2n-quic takes no early data: leave --early-data out, or take --quic-library quinn"
+        } else if self.tickets() > 0 {
+            "s2n-quic sends no tickets: leave --tickets out, or take --quic-library quinn"
+        } else if !self.weaknesses.is_empty() {
+            "over s2n-quic no bound can be taken away: leave --weakness out, or take --quic-library quinn"
+        } else {
+            return Ok(());
+        };
+        Err(Refusal::new(wrong))
+    }
 }
 
 /// The first line.
@@ -64,9 +98,11 @@ pub struct Options {
 struct Ready {
     address: String,
     protocol: Protocol,
+    /// Of HTTP/3.
+    quic_library: Option<QuicLibrary>,
     versions: BTreeMap<&'static str, String>,
     weaknesses: Vec<String>,
-    /// Of TCP; quinn's is CUBIC.
+    /// Of TCP; that of both QUIC libraries is CUBIC.
     congestion_control: Option<String>,
     /// What may wait in the UDP socket, as the kernel granted it.
     udp_receive_buffer_bytes: Option<usize>,
@@ -76,9 +112,11 @@ struct Ready {
 /// end.
 ///
 /// # Errors
-/// A sentence: it is not to listen on loopback, the address is taken, a file is not what it should be.
+/// A sentence: it is not to listen on loopback, the address is taken, a file is not what it should be, the QUIC library
+/// does not have what is asked for.
 pub fn run(options: Options, lines: &Lines) -> Result<(), Refusal> {
     only_loopback(options.listen)?;
+    options.check_library()?;
     allow_descriptors()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Refusal::of("the runtime could not be started", error))?;
@@ -97,24 +135,34 @@ async fn serve(options: Options, lines: &Lines) -> Result<(), Refusal> {
     let mut ask = on(SignalKind::user_defined1())?;
     let mut terminate = on(SignalKind::terminate())?;
     let mut interrupt = on(SignalKind::interrupt())?;
-    let Options { protocol, listen, certificate, key, limits, weaknesses, tickets, early_data, site } =
-        options;
+    let tickets = options.tickets();
+    let Options {
+        protocol,
+        quic_library,
+        listen,
+        certificate,
+        key,
+        limits,
+        weaknesses,
+        early_data,
+        site,
+        ..
+    } = options;
     let shared = Arc::new(Shared { limits, site, early_data, ..Shared::default() });
     let tls = ServerTls { certificate: &certificate, key: &key, tickets, early_data };
     let tls = tls.config(protocol, &shared.limits, &shared.counters)?;
     let mut ready = Ready {
         address: String::new(),
         protocol,
+        quic_library: protocol.is_quic().then_some(quic_library),
         versions: versions(),
         weaknesses,
         congestion_control: None,
         udp_receive_buffer_bytes: None,
     };
     let address = if protocol.is_quic() {
-        let (endpoint, granted) = quic::listen(listen, tls, &shared)?;
+        let (address, granted) = quic::start(quic_library, listen, tls, &shared)?;
         ready.udp_receive_buffer_bytes = Some(granted);
-        let address = endpoint.local_addr();
-        tokio::spawn(quic::serve(endpoint, Arc::clone(&shared)));
         address
     } else {
         let (listener, congestion_control) = tcp::listen(listen, &shared.limits)?;

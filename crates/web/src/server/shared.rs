@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::quic_connections::Connections;
+use super::quic::quinn::Connections;
 use crate::counters::{Counters, Gauge, Inside};
 use crate::limits::{Limit, Limits};
 use crate::site::Site;
@@ -14,10 +14,17 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     pub(super) site: Site,
     pub(super) early_data: bool,
+    /// Those of quinn, which counts what they take by itself.
     pub(super) quic: Connections,
 }
 
 impl Shared {
+    /// Whether a client whose address is not validated is sent a Retry packet.
+    pub(super) fn retries(&self) -> bool {
+        let in_flight = usize::try_from(self.counters.handshakes.now()).unwrap_or(usize::MAX);
+        self.limits.retry.applies(in_flight)
+    }
+
     /// Lets a connection in, unless there are as many as may be.
     pub(super) fn admit(&self) -> Result<Admitted, Limit> {
         let at = |gauge: &Gauge, bound: usize| usize::try_from(gauge.now()).is_ok_and(|now| now >= bound);

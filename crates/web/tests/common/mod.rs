@@ -21,6 +21,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use web::certificates::{Kind, make};
 use web::protocol::Protocol;
+use web::quic_library::QuicLibrary;
 use web::tls::{ClientTls, SERVER_NAME};
 
 /// Certificates of a test, made anew, in a folder that no other crate of the workspace writes to.
@@ -30,9 +31,43 @@ pub fn certificates(test: &str, kind: Kind) -> PathBuf {
     folder
 }
 
-pub fn server_command(protocol: Protocol, folder: &Path, options: &[&str]) -> Command {
+/// What a server is made of: a protocol, and a library if that goes over QUIC.
+#[derive(Clone, Copy)]
+pub struct Stack {
+    pub protocol: Protocol,
+    pub library: QuicLibrary,
+}
+
+impl Stack {
+    /// Each protocol, and HTTP/3 over each library.
+    pub const ALL: [Self; 4] = [
+        Self { protocol: Protocol::H1, library: QuicLibrary::Quinn },
+        Self { protocol: Protocol::H2, library: QuicLibrary::Quinn },
+        Self::QUIC[0],
+        Self::QUIC[1],
+    ];
+    /// HTTP/3 over each library.
+    pub const QUIC: [Self; 2] = [
+        Self { protocol: Protocol::H3, library: QuicLibrary::Quinn },
+        Self { protocol: Protocol::H3, library: QuicLibrary::S2nQuic },
+    ];
+
+    pub fn name(self) -> &'static str {
+        if self.protocol.is_quic() { self.library.name() } else { self.protocol.name() }
+    }
+}
+
+impl From<Protocol> for Stack {
+    fn from(protocol: Protocol) -> Self {
+        Self { protocol, library: QuicLibrary::Quinn }
+    }
+}
+
+pub fn server_command(stack: impl Into<Stack>, folder: &Path, options: &[&str]) -> Command {
+    let Stack { protocol, library } = stack.into();
     let mut command = Command::new(env!("CARGO_BIN_EXE_gauntlet-web-server"));
-    command.args(["--protocol", protocol.name(), "--certificate"]).arg(folder.join("server.pem"));
+    command.args(["--protocol", protocol.name(), "--quic-library", library.name()]);
+    command.arg("--certificate").arg(folder.join("server.pem"));
     command.arg("--key").arg(folder.join("server.key")).args(options).stdin(Stdio::null());
     command
 }
@@ -49,14 +84,17 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(test: &str, protocol: Protocol, options: &[&str]) -> Self {
-        let folder = certificates(&format!("{test}-{}", protocol.name()), Kind::P256);
-        Self::start_with(&folder, protocol, options)
+    pub fn start(test: &str, stack: impl Into<Stack>, options: &[&str]) -> Self {
+        let stack = stack.into();
+        let folder = certificates(&format!("{test}-{}", stack.name()), Kind::P256);
+        Self::start_with(&folder, stack, options)
     }
 
-    pub fn start_with(folder: &Path, protocol: Protocol, options: &[&str]) -> Self {
+    pub fn start_with(folder: &Path, stack: impl Into<Stack>, options: &[&str]) -> Self {
+        let stack = stack.into();
+        let protocol = stack.protocol;
         let options = [&["--listen", "127.0.0.1:0"], options].concat();
-        let mut command = server_command(protocol, folder, &options);
+        let mut command = server_command(stack, folder, &options);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the server starts");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let ready = content(&mut lines, "ready");

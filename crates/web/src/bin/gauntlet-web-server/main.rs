@@ -11,6 +11,7 @@ use web::heap::Counting;
 use web::limits::{Limits, Retry};
 use web::lines::Control;
 use web::protocol::Protocol;
+use web::quic_library::QuicLibrary;
 use web::server::{Options, run};
 use web::site::Site;
 
@@ -25,6 +26,9 @@ struct Arguments {
     /// What HTTP goes over.
     #[arg(long)]
     protocol: Protocol,
+    /// The QUIC library beneath HTTP/3. s2n-quic has neither tickets nor early data.
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    quic_library: QuicLibrary,
     /// Where to listen, on loopback; port 0 for any that is free.
     #[arg(long, value_name = "ADDRESS")]
     listen: SocketAddr,
@@ -61,9 +65,9 @@ struct Arguments {
     /// Let clients that resume ask before the end of the handshake (0-RTT).
     #[arg(long)]
     early_data: bool,
-    /// Tickets for each connection, with which a client may resume.
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    tickets: usize,
+    /// Tickets for each connection, with which a client may resume [default: 2, and none over s2n-quic].
+    #[arg(long, value_name = "N")]
+    tickets: Option<usize>,
     /// Resources beside the page: a JSON object, {"/PATH": {"octets": N, "type": "TYPE/SUBTYPE"}, ...}.
     #[arg(long, value_name = "FILE")]
     sites: Option<PathBuf>,
@@ -131,6 +135,7 @@ fn main() -> ExitCode {
         let lines = arguments.control.open()?;
         let options = Options {
             protocol: arguments.protocol,
+            quic_library: arguments.quic_library,
             listen: arguments.listen,
             limits: arguments.limits()?,
             weaknesses: arguments.weaknesses(),

@@ -1,32 +1,26 @@
-//! HTTP/3 by h3, over quinn.
+//! HTTP/3 over quinn.
+
+mod connections;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::{Buf, Bytes};
-use h3::error::{ConnectionError, StreamError};
-use h3::server::RequestResolver;
-use hyper::{HeaderMap, Response};
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{
     Endpoint, EndpointConfig, IdleTimeout, Incoming, NoneTokenLog, Runtime, ServerConfig, TokioRuntime,
     TransportConfig, VarInt, ZeroRttAccepted,
 };
-use socket2::{Domain, Protocol, Socket, Type};
 
-use super::answer::answer;
-use super::body::{Coming, Taken, is_taken};
-use super::bounded::{Bounded, Bounds};
-use super::metered::Udp;
-use super::shared::{Admitted, Shared};
-use super::watch::{Open, Watch};
-use super::within::within;
+pub(in crate::server) use self::connections::Connections;
+use super::http::converse;
+use super::{NO_ERROR, bind};
 use crate::Refusal;
 use crate::limits::{Limit, Limits};
-
-/// The code of a connection that ends without an error (H3_NO_ERROR: RFC 9114, section 8.1).
-const NO_ERROR: VarInt = VarInt::from_u32(0x100);
+use crate::server::metered::Udp;
+use crate::server::shared::{Admitted, Shared};
+use crate::server::watch::Watch;
+use crate::server::within::within;
 
 /// What QUIC may do: the server's limits in its terms.
 ///
@@ -67,12 +61,9 @@ pub(super) fn listen(
     // Addresses are validated by Retry and by nothing else: no token of an earlier connection spares a client that.
     config.validation_token.sent(0).log(Arc::new(NoneTokenLog));
     let open = || -> io::Result<(Endpoint, usize)> {
-        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-        socket.set_recv_buffer_size(limits.datagrams_octets)?;
-        let granted = socket.recv_buffer_size()?;
-        socket.bind(&address.into())?;
+        let (socket, granted) = bind(address, limits)?;
         let udp = Udp::new(
-            TokioRuntime.wrap_udp_socket(socket.into())?,
+            TokioRuntime.wrap_udp_socket(socket)?,
             &shared.counters,
             #[cfg(feature = "weak")]
             limits.copies,
@@ -103,7 +94,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        self.connection.close(NO_ERROR, b"");
+        self.connection.close(VarInt::from_u32(NO_ERROR), b"");
         self.shared.counters.datagrams_taken.add(self.shared.quic.remove(&self.connection));
     }
 }
@@ -116,8 +107,7 @@ pub(super) async fn serve(endpoint: Endpoint, shared: Arc<Shared>) {
 }
 
 fn accept(incoming: Incoming, shared: &Arc<Shared>) {
-    let in_flight = usize::try_from(shared.counters.handshakes.now()).unwrap_or(usize::MAX);
-    if !incoming.remote_address_validated() && shared.limits.retry.applies(in_flight) {
+    if !incoming.remote_address_validated() && shared.retries() {
         if incoming.retry().is_ok() {
             shared.counters.retries.one();
         }
@@ -155,7 +145,7 @@ async fn connection(
     if shared.early_data {
         early(connection, handshake, &shared, &watch).await;
     } else if let Some(_open) = handshake.await {
-        converse(connection, &shared, &watch).await;
+        converse(h3_quinn::Connection::new(connection.clone()), &shared, &watch, || false).await;
     }
 }
 
@@ -167,11 +157,12 @@ async fn early<T>(
     watch: &Arc<Watch>,
 ) {
     let mut handshake = std::pin::pin!(handshake);
-    let mut conversation = std::pin::pin!(converse(connection, shared, watch));
+    let quic = h3_quinn::Connection::new(connection.clone());
+    let mut conversation = std::pin::pin!(converse(quic, shared, watch, || !has_keys(connection)));
     tokio::select! {
         biased;
         () = &mut conversation => {
-            connection.close(NO_ERROR, b"");
+            connection.close(VarInt::from_u32(NO_ERROR), b"");
             drop(handshake.await);
         }
         handshake = &mut handshake => {
@@ -191,99 +182,4 @@ fn is_complete(connection: &quinn::Connection) -> bool {
 /// the packets behind it.
 fn has_keys(connection: &quinn::Connection) -> bool {
     connection.export_keying_material(&mut [0; 32], b"gauntlet", b"").is_ok()
-}
-
-/// Answers what is asked until the connection is over.
-async fn converse(connection: &quinn::Connection, shared: &Arc<Shared>, watch: &Arc<Watch>) {
-    tokio::select! {
-        // A connection that breaks is its client's to report.
-        _ = http(connection, shared, watch) => {}
-        _ = watch.over() => {}
-    }
-}
-
-type Quic = Bounded<h3_quinn::Connection>;
-
-async fn http(
-    connection: &quinn::Connection,
-    shared: &Arc<Shared>,
-    watch: &Arc<Watch>,
-) -> Result<(), ConnectionError> {
-    let quic = Bounded::new(h3_quinn::Connection::new(connection.clone()), Bounds::of(&shared.limits));
-    let mut http = h3::server::builder()
-        .send_grease(false)
-        .max_field_section_size(shared.limits.header_octets.into())
-        .build::<_, Bytes>(quic)
-        .await?;
-    while let Some(asked) = http.accept().await? {
-        if shared.early_data && !has_keys(connection) {
-            watch.note_early();
-        }
-        tokio::spawn(request(asked, Arc::clone(shared), Arc::clone(watch)));
-    }
-    Ok(())
-}
-
-async fn request(asked: RequestResolver<Quic, Bytes>, shared: Arc<Shared>, watch: Arc<Watch>) {
-    match within(shared.limits.header_timeout, asked.resolve_request()).await {
-        None => watch.late_head(),
-        // The library keeps a note of each stream that ended before it was a request: they must not be many.
-        Some(Err(_)) => watch.cancelled(),
-        // What goes wrong now is noted where the answer is dropped.
-        Some(Ok((head, stream))) => drop(respond(&head, stream, &shared, &watch).await),
-    }
-}
-
-async fn respond<S>(
-    head: &hyper::Request<()>,
-    mut stream: h3::server::RequestStream<S, Bytes>,
-    shared: &Shared,
-    watch: &Arc<Watch>,
-) -> Result<(), StreamError>
-where
-    S: h3::quic::SendStream<Bytes> + h3::quic::RecvStream,
-{
-    let open = watch.begin();
-    let taken = if is_taken(head.method()) {
-        let reading = take(&mut stream, head.headers(), &shared.limits, &open);
-        match within(shared.limits.body_timeout, reading).await {
-            Some(taken) => taken?,
-            None => Err(open.late_body()),
-        }
-    } else {
-        Ok(())
-    };
-    let (head, mut answer) = answer(&shared.site, head.method(), head.uri(), taken, open).into_parts();
-    stream.send_response(Response::from_parts(head, ())).await?;
-    while let Some(piece) = answer.next_piece() {
-        stream.send_data(piece).await?;
-    }
-    stream.finish().await
-}
-
-/// Reads a body to its end.
-///
-/// # Errors
-/// The stream broke.
-async fn take<S>(
-    stream: &mut h3::server::RequestStream<S, Bytes>,
-    headers: &HeaderMap,
-    limits: &Limits,
-    open: &Open,
-) -> Result<Taken, StreamError>
-where
-    S: h3::quic::RecvStream,
-{
-    let mut coming = match Coming::of(headers, limits) {
-        Ok(coming) => coming,
-        Err(status) => return Ok(Err(status)),
-    };
-    while let Some(mut piece) = stream.recv_data().await? {
-        open.went_on();
-        let taken = coming.take(&piece.copy_to_bytes(piece.remaining()));
-        if taken.is_err() {
-            return Ok(taken);
-        }
-    }
-    Ok(Ok(()))
 }
