@@ -35,7 +35,7 @@
 //! | half-open connections | in the kernel before the server knows of them | in the server from the first packet it accepts |
 //! | early data | answered when the handshake is over: rustls keeps it until then | answered at once |
 //! | octets counted | TLS records, without TCP's and IP's headers, acknowledgements and retransmissions | whole UDP datagrams without UDP's and IP's headers: acknowledgements, retransmissions and padding too |
-//! | before the address is validated | the kernel answers with one packet | three times what came, of which quinn lets the last datagram be whole: less than four times |
+//! | before the address is validated | the kernel answers with one packet | three times what came, of which both libraries let the last datagram be whole: less than four times |
 //! | limit of the head's size | hyper answers 431 | h3 answers 431; a stream that carries more than head and body may ends the connection |
 //! | HTTP/1.1 | one request at a time | |
 //!
@@ -57,12 +57,11 @@
 //! | handshake data out of order | 16 KiB ([`limits`]) | 128 KiB, in the library; what comes after the handshake is thrown away |
 //! | connections that are not looked at yet | 1024, with 16 KiB each and 4 MiB in all | none wait: each first packet is handled when it comes |
 //! | datagrams that wait in the program | a batch | rings of 8 MiB to receive and 128 KiB to send, on the heap from the beginning |
-//! | before the address is validated | less than four times what came | three times |
 //! | octets and datagrams out | when the kernel took them | when the library's ring took them |
 //!
 //! Both have CUBIC, begin with datagrams of 1,200 octets and search for longer ones, up to 1,452 (quinn) and 1,472
 //! (s2n-quic). A connection of s2n-quic is handed to the server when its handshake is over; quinn's is from the
-//! beginning. `server::quic` has one file for what h3 does, and a folder for each library.
+//! beginning.
 //!
 //! # Why their own sockets and tokio
 //!

@@ -69,7 +69,7 @@ async fn a_quic_client_that_goes_away_has_so_long_and_is_sent_little() {
         let _deaf = initial_only(&endpoint, server.address).await;
         let now = server.until_refused("handshake_timeout", 1);
         assert_eq!((&now["handshakes_failed"], &now["connections_open"]), (&1.into(), &0.into()));
-        // quinn lets the datagram with which it reaches the three times be whole.
+        // The libraries let the datagram with which they reach the three times be whole.
         let octets = |name: &str| number(&now, name);
         assert!(
             octets("bytes_out") > octets("bytes_in") && octets("bytes_out") < 4 * octets("bytes_in"),

@@ -11,6 +11,7 @@ mod body;
 mod early;
 mod metered;
 mod quic;
+mod quic_connections;
 mod shared;
 mod tcp;
 mod watch;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::quic::quinn::Connections;
+use super::quic_connections::Connections;
 use crate::counters::{Counters, Gauge, Inside};
 use crate::limits::{Limit, Limits};
 use crate::site::Site;

@@ -16,6 +16,9 @@ use crate::server::shared::Shared;
 use crate::server::watch::{Open, Watch};
 use crate::server::within::within;
 
+/// The code of a connection that ends without an error (H3_NO_ERROR: RFC 9114, section 8.1).
+pub(super) const NO_ERROR: u32 = 0x100;
+
 /// Answers what is asked until the connection is over. A request is early for which `is_early` says so when it begins.
 pub(super) async fn converse<Q>(
     quic: Q,

@@ -8,22 +8,17 @@
 
 mod bounded;
 mod http;
-pub(super) mod quinn;
+mod quinn;
 mod s2n;
+mod socket;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use socket2::{Domain, Protocol, Socket, Type};
-
 use super::shared::Shared;
 use crate::Refusal;
-use crate::limits::Limits;
 use crate::quic_library::QuicLibrary;
-
-/// The code of a connection that ends without an error (H3_NO_ERROR: RFC 9114, section 8.1).
-const NO_ERROR: u32 = 0x100;
 
 /// Begins to serve. Returns where, and how much may wait in the socket.
 ///
@@ -49,13 +44,4 @@ pub(super) fn start(
             Ok((address, granted))
         }
     }
-}
-
-/// A UDP socket at an address, and how much may wait in it, as the kernel granted it.
-fn bind(address: SocketAddr, limits: &Limits) -> io::Result<(std::net::UdpSocket, usize)> {
-    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
-    socket.set_recv_buffer_size(limits.datagrams_octets)?;
-    let granted = socket.recv_buffer_size()?;
-    socket.bind(&address.into())?;
-    Ok((socket.into(), granted))
 }

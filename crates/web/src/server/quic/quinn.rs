@@ -1,7 +1,5 @@
 //! HTTP/3 over quinn.
 
-mod connections;
-
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,9 +10,8 @@ use quinn::{
     TransportConfig, VarInt, ZeroRttAccepted,
 };
 
-pub(in crate::server) use self::connections::Connections;
-use super::http::converse;
-use super::{NO_ERROR, bind};
+use super::http::{NO_ERROR, converse};
+use super::socket::bind;
 use crate::Refusal;
 use crate::limits::{Limit, Limits};
 use crate::server::metered::Udp;

@@ -1,4 +1,4 @@
-//! The QUIC connections that are open, and what they took of the datagrams that came.
+//! The connections of quinn that are open, and what they took of the datagrams that came.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use quinn::Connection;
 
 /// The connections that are open.
 #[derive(Default)]
-pub(in crate::server) struct Connections(Mutex<HashMap<usize, Connection>>);
+pub(super) struct Connections(Mutex<HashMap<usize, Connection>>);
 
 impl Connections {
     fn lock(&self) -> MutexGuard<'_, HashMap<usize, Connection>> {
@@ -25,7 +25,7 @@ impl Connections {
     }
 
     /// Datagrams that they took, beside the one that opened each, which is counted when it is accepted.
-    pub(in crate::server) fn datagrams_taken(&self) -> u64 {
+    pub(super) fn datagrams_taken(&self) -> u64 {
         self.lock().values().map(taken).sum()
     }
 }
