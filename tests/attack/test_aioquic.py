@@ -8,14 +8,15 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aioquic.asyncio.client import connect
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.h3.connection import H3_ALPN, H3Connection
-from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import QuicEvent
 from aioquic.quic.logger import QuicLogger
 from cryptography import x509
@@ -25,6 +26,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import LONG_BYTES
 from gauntlet.attack.loopback import Address, free
+from gauntlet.attack.servers import aioquic_program
 from gauntlet.attack.servers.aioquic import AIOQUIC
 from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, Wanted
 from gauntlet.errors import UserError
@@ -81,7 +83,7 @@ class Asking(QuicConnectionProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.http = H3Connection(self._quic)
-        self.status = b""
+        self.heads: list[dict[bytes, bytes]] = []
         self.octets = 0
         self.over = asyncio.Event()
 
@@ -97,7 +99,7 @@ class Asking(QuicConnectionProtocol):
     def quic_event_received(self, event: QuicEvent) -> None:
         for found in self.http.handle_event(event):
             if isinstance(found, HeadersReceived):
-                self.status = dict(found.headers)[b":status"]
+                self.heads.append(dict(found.headers))
             if isinstance(found, DataReceived):
                 self.octets += len(found.data)
             if isinstance(found, HeadersReceived | DataReceived) and found.stream_ended:
@@ -116,7 +118,10 @@ async def asked(address: Address, path: str) -> tuple[bytes, int, int]:
             assert isinstance(client, Asking)
             client.ask(path)
             await client.over.wait()
-            return client.status, client.octets, str(log.to_dict()).count("'packet_type': 'retry'")
+            (head,) = client.heads
+            assert head[b"content-length"] == str(client.octets).encode()
+            retries = str(log.to_dict()).count("'packet_type': 'retry'")
+            return head[b":status"], client.octets, retries
 
 
 @pytest.mark.parametrize(
@@ -132,6 +137,43 @@ def test_it_answers_as_the_other_servers_do(
 ) -> None:
     retries = 1 if defence == RETRY else 0
     assert asyncio.run(asked(listening, path)) == (status, octets, retries)
+
+
+def test_fields_behind_a_body_are_no_request_and_a_declined_answer_ends_nothing(chain: Chain) -> None:
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN)
+    configuration.load_cert_chain(chain.certificate, chain.key)
+    quic = QuicConnection(configuration=configuration, original_destination_connection_id=bytes(8))
+    heads = {0: [(b":path", b"/")], 4: [(b":path", b"/no")]}
+    came = [
+        HeadersReceived(headers=heads[0], stream_id=0, stream_ended=False),
+        HeadersReceived(headers=[(b"behind", b"a body")], stream_id=0, stream_ended=True),
+        HeadersReceived(headers=heads[4], stream_id=4, stream_ended=True),
+    ]
+    handed: list[bytes] = []
+
+    class Http:
+        """HTTP/3 that notes what it is handed; an answer for stream 4 was declined."""
+
+        def handle_event(self, event: H3Event) -> list[H3Event]:
+            return [event]
+
+        def send_headers(self, stream_id: int, headers: list[tuple[bytes, bytes]]) -> None:
+            handed.append(dict(headers)[b":status"])
+            if stream_id == 4:
+                raise RuntimeError("Cannot send data after the stream was reset")
+
+        def send_data(self, stream_id: int, data: bytes, end_stream: bool) -> None:
+            assert end_stream
+            handed.append(data)
+
+    async def take() -> None:
+        connection = aioquic_program.Connection(quic)
+        connection.http = Http()  # type: ignore[assignment]
+        for event in came:
+            connection.quic_event_received(cast(QuicEvent, event))
+
+    asyncio.run(take())
+    assert handed == [b"200", b"." * PAGE_BYTES, b"404"]
 
 
 def test_it_refuses_what_is_not_loopback(chain: Chain, tmp_path: Path) -> None:

@@ -400,6 +400,33 @@ def test_an_old_library_is_judged_by_its_memory_and_its_service(
     assert {it["holds"] for it in found if it["server"] == "quiche"} == {1.0}
 
 
+def test_servers_of_libraries_are_held_to_no_time_out_that_they_were_not_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tight: dict[str, set[str]] = {"s2n-quic": set(), "aioquic": set()}
+
+    def play(asked: Run, _: Path | None = None) -> Outcome:
+        if asked.attack is None:
+            return outcome(asked, [0.01] * 10)
+        if asked.tight:
+            tight[asked.server.key].add(asked.attack.kind.key)
+        ended = (
+            {"closed_0x9": 3, "closed": 1, "reset": 2} if asked.attack.kind.key == "cid-exhaustion" else {}
+        )
+        totals = {"offered": 1, "sent": 1, "saturated": False, "factor_max": 2.9, "connections_ended": ended}
+        return outcome(asked, [0.01] * 10, attacker=totals)
+
+    monkeypatch.setattr(arena, "play", play)
+    monkeypatch.setattr(attack_common, "there", lambda _: True)
+    monkeypatch.setattr(attack_weaknesses, "facts", dict)
+    bench = attack_weaknesses.LIBRARIES
+    table = bench.measure(False, 1, told, Parts(tmp_path, {})).table
+    bench.check(table)
+    assert tight == {"s2n-quic": {it.key for it in KINDS.values() if it.timed}, "aioquic": set()}
+    closed = {(it["attack"], it[attack_weaknesses.CLOSED]) for it in table.to_pylist()}
+    assert {it for it in closed if it[1] != 0.0} == {("cid-exhaustion", 4.0)}
+
+
 def test_a_row_of_a_request_that_was_not_served_is_none_in_the_list() -> None:
     found = attack_common.sample(outcome(run(None), [0.1, None]), ("served_share",))
     assert found["delay_s"] == [0.1, None]

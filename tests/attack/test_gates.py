@@ -301,8 +301,11 @@ def test_a_window_that_is_shut_keeps_the_end_out_over_http_1(protocol: str, expe
     assert verdict.judged(outcome(starved, SERVED, attacker=totals), alone()).verdict == expected
 
 
-@pytest.mark.parametrize(("factor", "expected"), [(3.0, HELD), (3.04, BROKEN), (3.6, BROKEN)])
-def test_three_bytes_for_one_are_allowed(factor: float, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("factor", "expected"),
+    [(3.0, HELD), (3.04, BROKEN), (3.6, BROKEN), (0.0, verdict.INVALID), (None, verdict.INVALID)],
+)
+def test_three_bytes_for_one_are_allowed(factor: float | None, expected: str) -> None:
     totals = {"saturated": False, "factor_max": factor}
     found = verdict.judged(outcome(run("amplification"), SERVED, attacker=totals), alone())
     assert found.verdict == expected

@@ -43,21 +43,28 @@
 //!
 //! # Two libraries of QUIC
 //!
-//! `--quic-library s2n-quic` puts s2n-quic in the place of quinn: the same h3, site, limits, counters, certificate and
-//! cipher suite, so that what differs is the library. The client's is always quinn. What the libraries let differ:
+//! `--quic-library s2n-quic` puts s2n-quic in the place of quinn: the same h3, site, certificate and cipher suite, and
+//! limits and counters as far as the library lets them. The client's is always quinn. What differs:
 //!
 //! | | quinn | s2n-quic |
 //! |---|---|---|
 //! | cryptography | ring | ring; AWS-LC for Initial packets and Retry |
 //! | tickets, early data | two tickets unless `--tickets` says otherwise | neither: `--tickets` and `--early-data` are refused |
 //! | weaknesses | each bound can be taken away | refused |
-//! | a connection too many | CONNECTION_REFUSED | the same; after a Retry silence: the library does not ask again, so that its token is not taken |
+//! | a connection too many | CONNECTION_REFUSED | the same; after a Retry silence, and the token is used up: the library does not ask again |
+//! | a token of a Retry | good for 15 s, any number of times; a bad one is INVALID_TOKEN or none | good for one to two seconds, once; silence to a bad one |
+//! | after a Retry | the address is validated | three for one until a packet of the handshake comes |
+//! | a first packet in a short datagram | dropped | as any other: begun and failed, or sent a Retry |
+//! | a first flight that TLS refuses | CONNECTION_CLOSE with the alert | silence, and each repetition is begun and failed |
+//! | alerts, reasons of a close | as they are | HANDSHAKE_FAILURE for all, no reasons |
+//! | stateless resets | sent | none |
 //! | a handshake that took too long | CONNECTION_CLOSE | silence |
 //! | what an answer may have waiting | 128 KiB of a connection | 128 KiB of each stream |
 //! | handshake data out of order | 16 KiB ([`limits`]) | 128 KiB, in the library; what comes after the handshake is thrown away |
 //! | connections that are not looked at yet | 1024, with 16 KiB each and 4 MiB in all | none wait: each first packet is handled when it comes |
-//! | datagrams that wait in the program | a batch | rings of 8 MiB to receive and 128 KiB to send, on the heap from the beginning |
-//! | octets and datagrams out | when the kernel took them | when the library's ring took them |
+//! | datagrams that wait in the program | a batch | rings of 128 datagrams or batches to receive (8 MiB) and 8 to send (120 kB), on the heap from the beginning |
+//! | empty datagrams | counted | not counted |
+//! | octets out | when the kernel took them | when the library's ring took them |
 //!
 //! Both have CUBIC, begin with datagrams of 1,200 octets and search for longer ones, up to 1,452 (quinn) and 1,472
 //! (s2n-quic). A connection of s2n-quic is handed to the server when its handshake is over; quinn's is from the

@@ -196,7 +196,7 @@ class _Playing:
             inside=launch.inside,
         )
         if not self._serves(server, launch):
-            if run.server.key == "own":
+            if launch.tells:
                 _refuse_older(server, programs.SERVER)
             why = server.complaint() if not server.running else f"nothing served at {self._address}"
             raise RunError(f"The server ({run.server.words}) did not begin within {_READY_S:.0f} s: {why}.")

@@ -48,6 +48,8 @@ def judged(attacked: Outcome, alone: Outcome | None) -> Verdict:
     assert attack is not None
     if attacked.died:
         return Verdict(BROKEN, (f"the server died: {attacked.died}",))
+    if AMPLIFICATION in attack.kind.invariants and not (attacked.attacker or {}).get("factor_max"):
+        return Verdict(INVALID, ("no first flight was answered, so that nothing is told of its answer",))
     broken = [words for invariant in attack.kind.invariants for words in _BROKEN[invariant](attacked, alone)]
     return Verdict(BROKEN if broken else HELD, tuple(broken))
 

@@ -50,6 +50,12 @@ _BELOW_HTTP = ("flood-initial", "handshake-stall")
 
 _MEASURES = ("served_share", "delay_restricted_mean_s", "process_growth_bytes", "kernel_growth_bytes")
 _QUICK = ("handshake-stall", "amplification")
+CLOSED = "closed_connections"
+_ENDED = Kpi(
+    CLOSED, "Connections closed", "", 1.0, True,
+    "Of the attacker's, how many the server ended with a CONNECTION_CLOSE, where many starts go over one.",
+)  # fmt: skip
+"""What a bench of libraries tells besides."""
 
 
 def _attacks(quick: bool) -> Iterator[tuple[kinds.Kind, str]]:
@@ -119,24 +125,25 @@ def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Part
         return left_alone[key]
 
     def of(condition: Condition) -> Mapping[str, Any]:
-        kind = kinds.KINDS[str(condition["attack"])]
+        kind, server = kinds.KINDS[str(condition["attack"])], SERVERS[str(condition["server"])]
         run = Run(
-            SERVERS[str(condition["server"])],
+            server,
             str(condition["over"]),
             P_256,
             _CLIENT,
             Attack(kind, kind.usual, _SECONDS),
             weakness=kind.weakness if condition["bound"] == WEAKENED else "",
-            tight=kind.timed,
+            tight=kind.timed and server.tightens,
             client_at_s=1.0,
         )
         attacked = play(run)
         found = verdict.judged(attacked, alone(run))
         invalid = found.verdict == verdict.INVALID
-        numbers = row(attacked, _MEASURES)
+        closed = {CLOSED: _closed(attacked)} if server.key in _LIBRARIES else {}
+        numbers = {**row(attacked, _MEASURES), **closed}
         return {
             "holds": None if invalid else float(found.verdict == verdict.HELD),
-            **(dict.fromkeys(_MEASURES) if invalid else {name: numbers[name] for name in _MEASURES}),
+            **{name: None if invalid else numbers[name] for name in (*_MEASURES, *closed)},
             INVALID: float(invalid),
             "why_invalid": "; ".join(found.why) if invalid else "",
             "why": "; ".join(found.why),
@@ -147,13 +154,21 @@ def _measure(of_all: Conditions, quick: bool, seed: int, tell: Tell, parts: Part
     )
 
 
+def _closed(attacked: Outcome) -> float:
+    """How many connections of the attacker the server closed."""
+    ended: Mapping[str, int] = (attacked.attacker or {}).get("connections_ended") or {}
+    return float(sum(count for how, count in ended.items() if how.startswith("closed")))
+
+
 def _plan(of_all: Conditions, quick: bool) -> Plan:
     doses = {it.key: it.usual for it in kinds.KINDS.values()}
     more = {it.key: list(it.more) for it in kinds.KINDS.values()}
     return planned(of_all(quick), _REPETITIONS, doses=doses, more=more, seconds=_SECONDS)
 
 
-def _bench(name: str, about: str, of_all: Conditions, ready: Callable[[], None]) -> Bench:
+def _bench(
+    name: str, about: str, of_all: Conditions, ready: Callable[[], None], *, more: tuple[Kpi, ...] = ()
+) -> Bench:
     return Bench(
         name=name,
         about=about,
@@ -164,6 +179,7 @@ def _bench(name: str, about: str, of_all: Conditions, ready: Callable[[], None])
                 "did not.",
                 most=1.0,
             ),
+            *more,
             *kpis(*_MEASURES),
         ),
         full=_plan(of_all, quick=False),
@@ -196,4 +212,5 @@ LIBRARIES = _bench(
     "withstand.",
     over_further_libraries,
     attack_common.ready,
+    more=(_ENDED,),
 )

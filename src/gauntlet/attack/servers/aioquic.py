@@ -1,7 +1,7 @@
 """aioquic, where it is installed: HTTP/3, with QUIC and TLS in Python (`aioquic_program`).
 
-It computes many times as much for a handshake as the other servers, so that what it does under a flood tells
-of Python; which attacks a bound of its library stops does not hang on that.
+It computes some times as much for a handshake and for a packet as the other servers, so that many packets are
+a flood to it by themselves: that it breaks tells nothing of its library's bounds.
 """
 
 import importlib.metadata

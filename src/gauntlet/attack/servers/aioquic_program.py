@@ -32,33 +32,34 @@ IDLE_TIMEOUT_S = 10.0
 _ANSWERS = {b"/": b"." * PAGE_BYTES, **{f"/bytes/{it}".encode(): b"." * it for it in LONG_BYTES}}
 
 
-class _Connection(QuicConnectionProtocol):
+class Connection(QuicConnectionProtocol):
     """One connection of a client, and its requests."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._http: H3Connection | None = None
+        self.http: H3Connection | None = None
+        """From when the protocol is agreed on."""
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, ProtocolNegotiated):
-            self._http = H3Connection(self._quic)
-        if self._http is None:
+            self.http = H3Connection(self._quic)
+        if self.http is None:
             return
-        for found in self._http.handle_event(event):
-            self._answer(self._http, found)
+        for found in self.http.handle_event(event):
+            self._answer(self.http, found)
 
     def _answer(self, http: H3Connection, event: H3Event) -> None:
         if not isinstance(event, HeadersReceived):
             return
         path = dict(event.headers).get(b":path")
-        if path is None:  # Fields behind a body.
+        if path is None:  # Fields behind a body, which is not waited for.
             return
         content = _ANSWERS.get(path)
         status = b"404" if content is None else b"200"
         content = content or b""
         head = [(b":status", status), (b"content-length", str(len(content)).encode())]
         # The library refuses what is sent on a stream whose answer the client has declined meanwhile.
-        with suppress(RuntimeError):
+        with suppress(RuntimeError, ValueError):
             http.send_headers(event.stream_id, head)
             http.send_data(event.stream_id, content, end_stream=True)
 
@@ -73,7 +74,7 @@ async def _serve(asked: Namespace) -> None:
         asked.listen.host,
         asked.listen.port,
         configuration=configuration,
-        create_protocol=_Connection,
+        create_protocol=Connection,
         retry=asked.retry,
     )
     await over.wait()

@@ -54,7 +54,7 @@ impl Limiter for Door {
     }
 }
 
-/// The library's tokens, which are good while there is room.
+/// The library's tokens, for clients that there is room for. One whose client was turned away is used up.
 pub(super) struct Tokens {
     library: address_token::default::Format,
     door: Door,

@@ -1,6 +1,6 @@
 //! The library's sockets and loop, with a count of what passes between them and its endpoint.
 //!
-//! Its events leave out datagrams that it answers with Retry, and the octets of those that it drops.
+//! Its events leave out datagrams that it answers with Retry. Empty datagrams it drops before they are counted.
 
 use std::io;
 use std::net::UdpSocket;
