@@ -14,7 +14,7 @@ async fn of_handshake_data_behind_a_hole_little_is_kept() {
         let before = number(&server.now(), "heap_bytes");
         let done = server.attacked(LATE_CRYPTO).await;
         let ended = &done["connections_ended"];
-        match stack.library {
+        match stack.quic_library {
             // CRYPTO_BUFFER_EXCEEDED (RFC 9000, section 20.1).
             QuicLibrary::Quinn => assert!(number(ended, "closed_0xd") > 0, "{done}"),
             // It has no use for what comes after the handshake, and throws it away.

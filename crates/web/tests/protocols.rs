@@ -16,7 +16,7 @@ fn each_protocol_answers_and_counts() {
     for stack in Stack::ALL {
         let server = Server::start("answers", stack, &[]);
         assert_eq!(server.ready["protocol"], stack.protocol.name());
-        let library = stack.protocol.is_quic().then(|| stack.library.name());
+        let library = stack.protocol.is_quic().then(|| stack.quic_library.name());
         assert_eq!(server.ready["quic_library"].as_str(), library);
         assert!(server.ready["versions"]["rustls"].is_string());
         assert_eq!(server.ready["weaknesses"], serde_json::json!([]));
@@ -274,7 +274,7 @@ fn what_a_user_gets_wrong_is_said_in_a_sentence() {
 fn what_s2n_quic_does_not_have_is_refused() {
     let folder = certificates("refused", Kind::P256);
     let start = |protocol: Protocol, options: &[&str]| {
-        let stack = Stack { protocol, library: QuicLibrary::S2nQuic };
+        let stack = Stack { protocol, quic_library: QuicLibrary::S2nQuic };
         refusal(server_command(stack, &folder, &[&["--listen", "127.0.0.1:0"], options].concat()))
     };
     assert!(start(Protocol::H1, &[]).contains("--protocol h3"));

@@ -35,38 +35,38 @@ pub fn certificates(test: &str, kind: Kind) -> PathBuf {
 #[derive(Clone, Copy)]
 pub struct Stack {
     pub protocol: Protocol,
-    pub library: QuicLibrary,
+    pub quic_library: QuicLibrary,
 }
 
 impl Stack {
     /// Each protocol, and HTTP/3 over each library.
     pub const ALL: [Self; 4] = [
-        Self { protocol: Protocol::H1, library: QuicLibrary::Quinn },
-        Self { protocol: Protocol::H2, library: QuicLibrary::Quinn },
+        Self { protocol: Protocol::H1, quic_library: QuicLibrary::Quinn },
+        Self { protocol: Protocol::H2, quic_library: QuicLibrary::Quinn },
         Self::QUIC[0],
         Self::QUIC[1],
     ];
     /// HTTP/3 over each library.
     pub const QUIC: [Self; 2] = [
-        Self { protocol: Protocol::H3, library: QuicLibrary::Quinn },
-        Self { protocol: Protocol::H3, library: QuicLibrary::S2nQuic },
+        Self { protocol: Protocol::H3, quic_library: QuicLibrary::Quinn },
+        Self { protocol: Protocol::H3, quic_library: QuicLibrary::S2nQuic },
     ];
 
     pub fn name(self) -> &'static str {
-        if self.protocol.is_quic() { self.library.name() } else { self.protocol.name() }
+        if self.protocol.is_quic() { self.quic_library.name() } else { self.protocol.name() }
     }
 }
 
 impl From<Protocol> for Stack {
     fn from(protocol: Protocol) -> Self {
-        Self { protocol, library: QuicLibrary::Quinn }
+        Self { protocol, quic_library: QuicLibrary::Quinn }
     }
 }
 
 pub fn server_command(stack: impl Into<Stack>, folder: &Path, options: &[&str]) -> Command {
-    let Stack { protocol, library } = stack.into();
+    let Stack { protocol, quic_library } = stack.into();
     let mut command = Command::new(env!("CARGO_BIN_EXE_gauntlet-web-server"));
-    command.args(["--protocol", protocol.name(), "--quic-library", library.name()]);
+    command.args(["--protocol", protocol.name(), "--quic-library", quic_library.name()]);
     command.arg("--certificate").arg(folder.join("server.pem"));
     command.arg("--key").arg(folder.join("server.key")).args(options).stdin(Stdio::null());
     command

@@ -56,14 +56,14 @@ impl Limiter for Door {
 
 /// The library's tokens, for clients that there is room for. One whose client was turned away is used up.
 pub(super) struct Tokens {
-    library: address_token::default::Format,
+    inner: address_token::default::Format,
     door: Door,
 }
 
 impl Tokens {
     pub(super) fn new(door: &Door) -> Self {
-        let Ok(library) = address_token::Default::default().start();
-        Self { library, door: door.clone() }
+        let Ok(inner) = address_token::Default::default().start();
+        Self { inner, door: door.clone() }
     }
 }
 
@@ -85,7 +85,7 @@ impl Format for Tokens {
         source: &LocalId,
         token: &mut [u8],
     ) -> Option<()> {
-        self.library.generate_new_token(context, source, token)
+        self.inner.generate_new_token(context, source, token)
     }
 
     fn generate_retry_token(
@@ -94,11 +94,11 @@ impl Format for Tokens {
         original_destination: &InitialId,
         token: &mut [u8],
     ) -> Option<()> {
-        self.library.generate_retry_token(context, original_destination, token)
+        self.inner.generate_retry_token(context, original_destination, token)
     }
 
     fn validate_token(&mut self, context: &mut Context<'_>, token: &[u8]) -> Option<InitialId> {
-        let original_destination = self.library.validate_token(context, token)?;
+        let original_destination = self.inner.validate_token(context, token)?;
         self.door.admits().then_some(original_destination)
     }
 }

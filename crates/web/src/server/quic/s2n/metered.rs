@@ -20,7 +20,7 @@ use crate::counters::Counters;
 
 /// The library's input and output.
 pub(super) struct Metered {
-    library: Library,
+    inner: Library,
     counters: Arc<Counters>,
 }
 
@@ -30,8 +30,8 @@ impl Metered {
     /// # Errors
     /// The library's.
     pub(super) fn new(socket: UdpSocket, counters: &Arc<Counters>) -> io::Result<Self> {
-        let library = Library::builder().with_rx_socket(socket)?.build()?;
-        Ok(Self { library, counters: Arc::clone(counters) })
+        let inner = Library::builder().with_rx_socket(socket)?.build()?;
+        Ok(Self { inner, counters: Arc::clone(counters) })
     }
 }
 
@@ -40,7 +40,7 @@ impl Provider for Metered {
     type Error = io::Error;
 
     fn start<E: Endpoint<PathHandle = Self::PathHandle>>(self, endpoint: E) -> io::Result<SocketAddress> {
-        Provider::start(self.library, Counted { endpoint, counters: self.counters })
+        Provider::start(self.inner, Counted { endpoint, counters: self.counters })
     }
 }
 
