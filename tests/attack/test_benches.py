@@ -321,6 +321,16 @@ def test_a_handshake_costs_what_was_computed_over_how_many_there_were() -> None:
     assert found["bytes_a_handshake"] == 8000.0
 
 
+def test_without_an_attack_handshake_and_request_are_told_apart() -> None:
+    waited = [*[0.01] * 5, None, *[0.03] * 4]
+    found = attack_cost.row(replace(counted(), requests=outcome(run(None), waited).requests), "none")
+    # Half of what a request takes is its handshake; who was not served is in neither.
+    assert (found["handshake_median_s"], found["request_median_s"]) == pytest.approx((0.005, 0.005))
+    early = [replace(it, connected_s=None) for it in counted().requests]
+    found = attack_cost.row(replace(counted(), requests=early), "none")
+    assert (found["handshake_median_s"], found["request_median_s"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("resumption", "counts", "why"),
     [

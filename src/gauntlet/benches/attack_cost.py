@@ -4,8 +4,9 @@ by the server's certificate, Retry, tickets and 0-RTT (crate `web`).
 Instructions do not depend on what else the machine does; computing time does, and on its clock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from gauntlet.attack import arena, functions
@@ -125,8 +126,20 @@ def row(outcome: Outcome, resumption: str) -> dict[str, Any]:
             "bytes_to_server_a_handshake": came / served,
             "bytes_to_client_a_handshake": left / served,
             "bytes_a_handshake": (came + left) / served,
+            "handshake_median_s": _median(it.connected_s for it in outcome.requests),
+            "request_median_s": _median(
+                it.took_s - it.connected_s
+                for it in outcome.requests
+                if it.took_s is not None and it.connected_s is not None
+            ),
         }
     )
+
+
+def _median(found: Iterable[float | None]) -> float | None:
+    """The median of what is known; none of nothing."""
+    known = [it for it in found if it is not None]
+    return median(known) if known else None
 
 
 def _instructions(run: Run, few: int, many: int) -> Mapping[str, float | None]:
@@ -149,6 +162,8 @@ _OF_A_RUN = (
     "bytes_to_server_a_handshake",
     "bytes_to_client_a_handshake",
     "bytes_a_handshake",
+    "handshake_median_s",
+    "request_median_s",
 )
 _NOT_COUNTED: Mapping[str, None] = dict.fromkeys(("server_instructions", "client_instructions"))
 
@@ -178,6 +193,14 @@ BENCH = Bench(
         _kpi("bytes_to_server_a_handshake", "Bytes to the server", "B", 1.0, f"Of a handshake {_WITH}"),
         _kpi("bytes_to_client_a_handshake", "Bytes to the client", "B", 1.0, f"Of a handshake {_WITH}"),
         _kpi("bytes_a_handshake", "Bytes, a handshake", "B", 1.0, f"Both ways, {_WITH}"),
+        _kpi("handshake_median_s", "To the handshake's end", "ms", 1e3, "Of the client, median of a run."),
+        _kpi(
+            "request_median_s",
+            "Request",
+            "ms",
+            1e3,
+            "From there to the last byte of its answer, median of a run.",
+        ),
         _kpi(
             "server_instructions", "Server, instructions", "", 1.0, f"Of a handshake, by callgrind, {_WITH}"
         ),
