@@ -179,16 +179,18 @@ async fn octets_and_datagrams_are_those_of_the_client() {
         let mut server = Server::start("counted", stack, &["--retry", "always"]);
         let (endpoint, connection) = server.quic().await;
         let (mut send, mut receive) = connection.open_bi().await.expect("there is credit");
-        send.write_all(&h3_get("/bytes/300000", 0)).await.expect("the connection is open");
+        send.write_all(&h3_get("/bytes/50000", 0)).await.expect("the connection is open");
         send.finish().expect("it is open");
-        assert!(receive.read_to_end(400_000).await.expect("an answer").len() > 300_000);
+        assert!(receive.read_to_end(60_000).await.expect("an answer").len() > 50_000);
         connection.close(0x100_u32.into(), b"");
         endpoint.wait_idle().await;
         let sent = connection.stats();
         let now = server
             .until("its last datagram", |now| number(now, "datagrams_received") == sent.udp_tx.datagrams);
         assert_eq!(number(&now, "bytes_in"), sent.udp_tx.bytes, "{}: {now}", stack.name());
-        assert!(number(&now, "bytes_out") >= sent.udp_rx.bytes, "{}: {now}", stack.name());
+        // All of it fits into the client's socket; what a busy machine has sent twice is less than all.
+        let taken = sent.udp_rx.bytes;
+        assert!((taken..2 * taken).contains(&number(&now, "bytes_out")), "{taken} of {now}");
         let counts = ["handshakes_completed", "retries_sent", "requests", "requests_answered"];
         assert_eq!(counts.map(|name| number(&now, name)), [1; 4], "{}: {now}", stack.name());
     }
