@@ -144,8 +144,8 @@ def length_km(value: object, where: str | None = None) -> float:
     return float(number)
 
 
-def fraction(value: object, where: str | None = None) -> float:
-    """A share from 0 to 1: "1%", "0.5‰", "200ppm", or a plain number below 1 such as 0.01.
+def fraction(value: object, where: str | None = None, *, least: float = 0.0) -> float:
+    """A share from `least` to 1: "1%", "0.5‰", "200ppm", or a plain number below 1 such as 0.01.
 
     The plain number 1 is refused: it may be meant as one per cent or as all.
     """
@@ -155,8 +155,8 @@ def fraction(value: object, where: str | None = None) -> float:
         return float(value)
     bare = re.fullmatch(r"\s*(\d{1,2}(?:\.\d+)?)\s*", value) if isinstance(value, str) else None
     number = _parse(value, "share", _FRACTIONS, f"{bare[1]}%" if bare else "1%", where)
-    if not 0 <= number <= 1:
-        raise UserError(_negative(value, "share", where, "a share from 0% to 100%"))
+    if not least <= float(number) <= 1:
+        raise UserError(_negative(value, "share", where, f"a share from {format_fraction(least)} to 100%"))
     return float(number)
 
 

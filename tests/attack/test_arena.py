@@ -116,8 +116,19 @@ def test_a_server_that_says_nothing_is_asked_until_it_answers(
 
 def test_a_server_that_does_not_begin_is_one_sentence(tmp_path: Path) -> None:
     broken = silent([sys.executable, "-c", "import sys; sys.exit('there is no such port')"])
-    with pytest.raises(RunError, match=r"a silent one\) did not begin within 30 s: there is no such port"):
+    with pytest.raises(RunError, match=r"a silent one\) ended with code 1 before it served: there is no"):
         arena.play(replace(QUIET, server=broken), tmp_path)
+
+
+def test_a_server_that_ends_without_a_word_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"ended with code 0 before it served: it wrote nothing to standard"):
+        arena.play(replace(QUIET, server=silent(["true"])), tmp_path)
+
+
+def test_why_a_server_does_not_serve_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "_READY_S", 0.5)
+    with pytest.raises(RunError, match=r"did not begin within 0 s: nobody listens at TCP 127\.0\.0\.1:"):
+        arena.play(replace(QUIET, server=silent(["sleep", "60"])), tmp_path)
 
 
 def test_programs_that_are_not_built_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from gauntlet.attack import arena, functions, gates
 from gauntlet.attack.certificates import KEYS
 from gauntlet.attack.functions import Spent
 from gauntlet.attack.kinds import ATTACKS, PROTOCOLS
+from gauntlet.attack.programs import ATTACKER, CLIENT, SERVER
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
+from gauntlet.benches import idle
 from gauntlet.cli.attack import run
 from tests.attack.conftest import FAKES, two_cores
 from tests.cli.conftest import Gauntlet, gauntlet, refused
@@ -30,6 +32,7 @@ def calm(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "OTHERS_OF_A_CORE", float("inf"))
     monkeypatch.setattr(gates, "CLIENT_OF_A_CORE", float("inf"))
     monkeypatch.setattr(gates, "LATE_S", 5.0)
+    monkeypatch.setattr(idle, "busy", lambda **_: "")
 
 
 def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
@@ -38,6 +41,16 @@ def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
     assert all(key in shown.stdout for key in ATTACKS)
     found = json.loads(gauntlet("attack", "list", "--json").stdout)
     assert [it["key"] for it in found] == list(ATTACKS)
+
+
+def test_the_list_is_whole_where_the_terminal_is_narrow(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = gauntlet("attack", "list").stdout.splitlines()
+    assert max(map(len, lines)) <= 60
+    words = " ".join(it.strip() for it in lines)
+    assert all(it.about in words and it.source in words for it in ATTACKS.values())
 
 
 def test_options_offer_what_there_is() -> None:
@@ -94,17 +107,27 @@ def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: s
         (("flod",), "did you mean 'flood'?"),
         (("flood", "--rate", "20001"), "at most 20000 beginnings a second"),
         (("handshake-stall", "--held", "20001"), "at most 20000 connections are held"),
-        (("flood", "--seconds", "601"), "1 to 600 s"),
+        (("flood", "--seconds", "601"), "2 to 600 s"),
         (("flood", "--held", "5"), "none of these attacks is measured by it"),
         (("amplification", "--protocol", "h2"), "is there over h3, not over h2"),
         (("flood", "--listen", "127.0.0.1:1"), "--listen goes with --server"),
         (("flood", "--long", "/x"), "--long goes with --server"),
-        (("flood", "--server", "x", "--long", "y"), "a path that begins with /"),
+        (("flood", "--server", "x", "--long", "y"), "--long: 'y' is no path; write one that begins with /"),
+        (("flood", "--seconds", "1"), "2 to 600 s"),
+        (("flood", "--rate", "0"), "more than 0 and at most 20000"),
+        (("flood", "--rate", "-5"), "more than 0 and at most 20000"),
+        (("flood", "--server", "x", "--builtin", "own"), "name one of them"),
+        (("flood", "--server", "serve {prot}"), "{prot} stands for nothing; there are {port}, {address}"),
+        (("flood", "--weakness", "nonsense"), "'nonsense' is none; there are no-handshake-timeout, "),
+        (("flood", "--builtin", "aioquic", "--certificate", "ed25519"), "aioquic does not take ed25519; it"),
+        (("syn-flood", "--defence", "retry"), "cookies (the kernel's, under syn-flood)"),
+        (("flood", "--quota", "150%"), "from 20% to 100%"),
+        (("flood", "--quota", "0%"), "from 20% to 100%"),
         (("flood", "--server", "x", "--weakness", "y"), "are of the built-in servers"),
         (("flood", "--builtin", "nginx", "--defence", "limit"), "nginx has no defence limit over h2"),
         (("flood", "--builtin", "quiche", "--protocol", "h2"), "quiche 0.24.9 speaks h3, and not h2"),
         (("flood", "--builtin", "nginx", "--weakness", "y"), "is of Gauntlet's own server"),
-        (("flood", "--quota", "5%"), "from 20% to 100% of a core"),
+        (("flood", "--quota", "5%"), "from 20% to 100%"),
         (("flood", "--quota", "1"), "--quota"),
     ],
 )
@@ -141,6 +164,21 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
     assert found["curve"]["unserved"][-1] == 0.0
     assert len(found["curve_alone"]["time_s"]) == len(found["curve_alone"]["low"])
     assert 0 < found["alone"]["connected_mean_s"] < found["alone"]["end_mean_s"]
+    assert answer["server"]["libraries"] == {"hyper": "1.0"}
+    assert answer["asked"] == {
+        "command": None,
+        "protocols": ["h1"],
+        "certificate": "p-256",
+        "defence": "off",
+        "weakness": "",
+        "rate": 20.0,
+        "held": None,
+        "seconds": 3,
+        "long": None,
+        "listen": None,
+    }
+    assert set(answer["machine"]["programs"]) == {SERVER, CLIENT, ATTACKER}
+    assert answer["machine"]["server_core"] != answer["machine"]["attacker_core"]
 
 
 @two_cores
@@ -151,6 +189,26 @@ def test_the_answer_is_kept_as_a_page_and_as_data(gauntlet: Gauntlet) -> None:
     assert result.stderr.endswith("Kept in kept.\n")
     assert json.loads(Path("kept/attacks.json").read_text())["found"][0]["verdict"] == "held"
     assert "1 of 1 attack held, 0 broken, 0 invalid." in Path("kept/report.html").read_text()
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(gauntlet: Gauntlet) -> None:
+    Path("taken").write_text("a file")
+    result = gauntlet("attack", "run", "flood", *QUICK, "--out", "taken")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "could not write into the folder of --out (taken): File exists\n"
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_a_machine_at_work_is_told_of_before_the_first_run(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(idle, "busy", lambda **_: "something else takes 182% of a core (cargo 180%)")
+    first, *_ = gauntlet("attack", "run", "flood", *QUICK).stderr.splitlines()
+    assert first.startswith("This machine is at work")
+    assert "182% of a core (cargo 180%)" in first
 
 
 @two_cores
@@ -176,7 +234,8 @@ def test_an_attack_on_a_long_answer_tells_nothing_of_a_server_that_has_none(gaun
     (found,) = json.loads(result.stdout)["found"]
     assert found["verdict"] == "invalid"
     assert found["why"] == [
-        "nothing as long as 500000 bytes is at /bytes/1048576, which this attack asks for"
+        "nothing as long as 500000 bytes is at /bytes/1048576, which this attack asks for: "
+        "--long PATH says where your server has it"
     ]
 
 

@@ -41,6 +41,12 @@ def test_who_takes_more_than_a_run_stands_is_named(share: float, words: str, tmp
     assert now[0] == (idle.PATIENCE_S if words else idle.WATCHED_S)
 
 
+def test_without_patience_it_is_looked_at_once(tmp_path: Path) -> None:
+    sleep, now = machine(tmp_path, lambda _: 1.0)
+    assert idle.busy(patience_s=0, root=tmp_path, sleep=sleep, clock=lambda: now[0])
+    assert now[0] == idle.WATCHED_S
+
+
 def test_what_ends_soon_is_waited_for(tmp_path: Path) -> None:
     sleep, now = machine(tmp_path, lambda at: 1.0 if at < 10 else 0.0)
     assert idle.busy(root=tmp_path, sleep=sleep, clock=lambda: now[0]) == ""

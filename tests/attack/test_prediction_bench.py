@@ -110,7 +110,7 @@ def test_an_invalid_run_has_what_was_foretold_alone(laboratory: Laboratory, tmp_
         for name in ("completed_per_s", "p99_s", "completed_ratio", "p99_ratio"):
             assert row[name] is None, name
     (why,) = set(found.raw["runs"]["why_invalid"].to_pylist())
-    assert why == "something else on this machine took 90% of a core"
+    assert why.startswith("something else on this machine took 90% of a core")
 
 
 def test_a_delay_beyond_the_limit_is_compared_with_nothing(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from gauntlet.attack import programs as built
 from gauntlet.attack.programs import ATTACKER, SERVER, WEAK_SERVER
+from gauntlet.attack.servers.own import OWN, S2N_QUIC
 from gauntlet.errors import UserError
 
 
@@ -35,6 +36,14 @@ def test_a_program_that_is_older_than_its_source_is_refused(source: Path, progra
         built.ready()
     assert f"{ATTACKER} is older than {source}" in str(refused.value)
     assert "`cargo build --profile measure -p web -p attackers` builds it anew" in str(refused.value)
+
+
+def test_a_server_that_no_run_uses_may_be_old(source: Path, programs: Path) -> None:
+    os.utime(programs / SERVER, (500, 500))
+    built.ready()
+    for server in (OWN, S2N_QUIC):
+        with pytest.raises(UserError, match=f"{SERVER} is older than"):
+            server.ready()
 
 
 def test_a_control_that_is_older_than_the_servers_source_is_refused(source: Path, programs: Path) -> None:

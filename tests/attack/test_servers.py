@@ -18,7 +18,7 @@ from gauntlet.attack.programs import ATTACKER, CLIENT, SERVER, program
 from gauntlet.attack.requests import OK
 from gauntlet.attack.servers import caddy, command, nginx, quiche
 from gauntlet.attack.servers.contract import DEFENCES, PAGE_BYTES, RETRY, Server, Wanted, write_files
-from gauntlet.attack.servers.own import OWN, S2N_QUIC
+from gauntlet.attack.servers.own import OWN, S2N_QUIC, WEAKNESSES
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.errors import UserError
 
@@ -282,6 +282,25 @@ def test_names_in_a_command_are_replaced_as_words_of_the_shell(wanted: Wanted, t
     assert done.stdout.strip() == str(odd.key)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "serve {port} ${PORT} ${X:-a}",
+        "cp a.{pem,key}",
+        """serve '{"tls": {"port": 1}}'""",
+        "awk '{ print }' {key}",
+    ],
+)
+def test_braces_of_the_shell_and_of_json_go_through(words: str) -> None:
+    command.server(words, ["h2"]).ready()
+
+
+@pytest.mark.parametrize("words", ["serve {foo}", "serve --port={Port}", "PORT={port} serve {a_b}"])
+def test_a_name_in_braces_that_stands_for_nothing_is_refused(words: str) -> None:
+    with pytest.raises(UserError, match=r"\{(foo|Port|a_b)\} stands for nothing; there are \{port\}"):
+        command.server(words, ["h2"]).ready()
+
+
 @pytest.mark.parametrize("server", SERVERS.values(), ids=lambda it: it.key)
 def test_a_server_has_defences_over_protocols_that_it_speaks(server: Server) -> None:
     assert set(server.defences) <= set(DEFENCES)
@@ -306,6 +325,7 @@ def test_what_a_control_lacks_is_what_the_server_can_be_made_to_lack() -> None:
     there = set(re.findall(r'Weakness \{ name: "([a-z-]+)"', source))
     named = {name for it in KINDS.values() for name in it.weakness.split("+") if name}
     assert named and named <= there
+    assert there == set(WEAKNESSES)
     # Bounds that no attack here comes near: connections are looked at at once, and bodies only drip.
     others = {"unbounded-handshakes", "unbounded-connections", "unbounded-incoming", "unbounded-bodies"}
     assert there - named == others

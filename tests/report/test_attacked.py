@@ -13,7 +13,7 @@ from tests.attack.factory import outcome, run
 from tests.report.test_report import Page
 
 ABOUT = attacked.About(
-    ["gauntlet", "attack", "run"], "my-server", "", 0.2, {"processor": "Some CPU", "governor": None}
+    ["gauntlet", "attack", "run"], "my-server", "", {}, 0.2, {"processor": "Some CPU", "governor": None}
 )
 
 
@@ -41,7 +41,7 @@ def test_each_attack_has_its_verdict_and_why() -> None:
     text = Page(attacked.html(ALL, ABOUT)).text
     assert "1 of 3 attacks held, 1 broken, 1 invalid." in text
     assert "80% of honest requests were served" in text
-    assert "something else on this machine took 100% of a core" in text
+    assert "something else on this machine took 100% of a core, and 25% are allowed" in text
     assert "my-server" in text and "Some CPU" in text and "None" not in text
 
 

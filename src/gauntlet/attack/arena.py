@@ -16,8 +16,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from gauntlet.attack import certificates, counters, namespace, programs, share, sockets
+from gauntlet.attack import certificates, counters, namespace, programs, share, sockets, unready
 from gauntlet.attack.callgrind import self_instructions
 from gauntlet.attack.certificates import Chain
 from gauntlet.attack.loopback import free
@@ -30,6 +31,7 @@ from gauntlet.attack.share import Share
 from gauntlet.attack.stage import Actor, Stage
 from gauntlet.engine.cores import on
 from gauntlet.errors import RunError, UserError
+from gauntlet.space.machine import description
 
 _READY_S = 30.0
 """For how long a server may take to begin."""
@@ -60,6 +62,12 @@ def cores() -> Cores:
             "one: on it the attacker would take from the server by computing alone."
         )
     return Cores(allowed[0], allowed[-1])
+
+
+def machine() -> dict[str, Any]:
+    """What runs are of, besides programs and servers: the machine, and who computes where on it."""
+    where = cores()
+    return {**description(), "server_core": where.server, "attacker_core": where.attacker}
 
 
 def ready(of_a_core: float | None = share.OF_A_CORE) -> None:
@@ -122,6 +130,8 @@ class _Playing:
         self._cores = where
         self._address = run.at or free()
         self._samples: list[Sample] = []
+        self._probed: Mapping[str, Any] | None = None
+        """What came of the last request that asked whether the server is ready."""
 
     def outcome(self) -> Outcome:
         """See `play`."""
@@ -162,6 +172,7 @@ class _Playing:
             attacker=totals,
             samples=tuple(self._samples),
             counted=server.last("done") or {},
+            libraries=_libraries(server),
             died=died,
             complaints=[f"{it.name}: {it.complaint()}" for it in ours if it.last("done") is None],
             others_of_a_core=max(0.0, busy_s - math.fsum(spent_s)) / elapsed_s,
@@ -198,8 +209,7 @@ class _Playing:
         if not self._serves(server, launch):
             if launch.tells:
                 _refuse_older(server, programs.SERVER)
-            why = server.complaint() if not server.running else f"nothing served at {self._address}"
-            raise RunError(f"The server ({run.server.words}) did not begin within {_READY_S:.0f} s: {why}.")
+            raise RunError(f"The server ({run.server.words}) {self._unready(server)}.")
         return server
 
     def _serves(self, server: Actor, launch: Launch) -> bool:
@@ -211,10 +221,19 @@ class _Playing:
             probe = self._client(_PROBE)
             self._stage.ended(probe, _PROBE.limit_s + 5)
             self._stage.end(probe)
-            if any(it["outcome"] == OK for it in probe.all("request")):
+            self._probed = probe.last("request")
+            if self._probed is not None and self._probed["outcome"] == OK:
                 return True
             time.sleep(0.1)
         return False
+
+    def _unready(self, server: Actor) -> str:
+        """How it came that it does not serve."""
+        if server.running:
+            why = unready.why(self._probed, self._run.protocol, self._address)
+            return f"did not begin within {_READY_S:.0f} s: {why}"
+        said = server.last_line() or "it wrote nothing to standard error"
+        return f"ended with code {server.process.poll()} before it served: {said}"
 
     def _client(self, asked: Client) -> Actor:
         command = [
@@ -319,6 +338,12 @@ def _collected(actor: Actor) -> int:
     if found is None:
         raise RunError(f"valgrind's callgrind did not say how many instructions the {actor.name} took.")
     return int(found[1])
+
+
+def _libraries(server: Actor) -> Mapping[str, str]:
+    """What it says that it is built of, where it does."""
+    versions = (server.last("ready") or {}).get("versions", {})
+    return {name: str(version) for name, version in versions.items()}
 
 
 def _cpu_s(actor: Actor) -> float:

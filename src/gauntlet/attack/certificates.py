@@ -9,9 +9,9 @@ from types import MappingProxyType
 from gauntlet.attack.programs import CERTIFICATE, program
 from gauntlet.errors import RunError
 
-P_256 = "p-256"
+P_256, ED25519 = "p-256", "ed25519"
 KEYS: Mapping[str, str] = MappingProxyType(
-    {P_256: "ECDSA P-256", "ed25519": "Ed25519", "rsa-2048": "RSA 2048", "rsa-4096": "RSA 4096"}
+    {P_256: "ECDSA P-256", ED25519: "Ed25519", "rsa-2048": "RSA 2048", "rsa-4096": "RSA 4096"}
 )
 
 

@@ -19,6 +19,8 @@ MOST_PER_S, MOST_HELD, MOST_SECONDS = 20_000, 20_000, 600
 """What an attacker does at most, here as in `gauntlet-attacker`."""
 
 AHEAD_S = 1.0
+"""By so much the attack begins before the honest client, whose requests have to fall into it."""
+LEAST_SECONDS = 2
 _INTERVAL_S = 0.1
 _LIMIT_S = 5.0
 _ALONE = Client(20, _INTERVAL_S, _LIMIT_S)
@@ -73,15 +75,18 @@ class Found:
 
 def check(asked: Asked) -> None:
     """Raise UserError when more is asked for than is done, or over a protocol that no attack has."""
-    if not 1 <= asked.seconds <= MOST_SECONDS:
+    if not LEAST_SECONDS <= asked.seconds <= MOST_SECONDS:
         raise UserError(
-            f"--seconds: an attack lasts 1 to {MOST_SECONDS} s, and {asked.seconds} are asked for."
+            f"--seconds: an attack lasts {LEAST_SECONDS} to {MOST_SECONDS} s, after the first of which the "
+            f"honest client begins, and {asked.seconds} are asked for."
         )
     for kind in asked.kinds:
         dose, most = asked.doses[kind.dose], MOST_HELD if kind.dose == HELD else MOST_PER_S
         if dose is not None and not 0 < dose <= most:
             unit = "connections are held" if kind.dose == HELD else "beginnings a second are made"
-            raise UserError(f"--{kind.dose}: at most {most} {unit}, and {dose:g} are asked for.")
+            raise UserError(
+                f"--{kind.dose}: more than 0 and at most {most} {unit}, and {dose:g} are asked for."
+            )
         if not set(kind.protocols) & set(asked.protocols):
             raise UserError(
                 f"The attack {kind.key} is there over {', '.join(kind.protocols)}, not over "
@@ -124,7 +129,10 @@ def attacks(asked: Asked, tell: Tell, folder: Path | None = None) -> Iterator[Fo
                 client_at_s=AHEAD_S,
             )
             if path and (probe := _without_it(asked, protocol, path, folder)):
-                why = f"nothing as long as {_LONG_BYTES} bytes is at {path}, which this attack asks for"
+                why = (
+                    f"nothing as long as {_LONG_BYTES} bytes is at {path}, which this attack asks for: "
+                    "--long PATH says where your server has it"
+                )
                 yield Found(kind, protocol, replace(probe, run=run), alone, Verdict(verdict.INVALID, (why,)))
                 continue
             attacked = arena.play(run, folder)

@@ -125,6 +125,8 @@ class Outcome:
     tcp: Mapping[str, int] = field(default_factory=dict)
     """What the kernel counted of TCP meanwhile, by its own names, where the run had a namespace of its own.
     """
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    """What the server says that it is built of, by version; empty of those that do not say."""
 
     @property
     def window_s(self) -> tuple[float, float]:

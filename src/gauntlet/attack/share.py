@@ -73,8 +73,8 @@ def check(of_a_core: float = OF_A_CORE, root: Path = Path("/")) -> None:
 def _make(of_a_core: float, root: Path) -> Share:
     if not LEAST <= of_a_core <= 1:
         raise UserError(
-            f"A server can have from {LEAST:.0%} to 100% of a core, and {of_a_core:.0%} is asked for; the "
-            "kernel counts in milliseconds."
+            f"A server can have from {LEAST:.0%} to 100% of a core, and {of_a_core:.0%} is asked for: in "
+            f"each {PERIOD_S * 1e3:g} ms the kernel gives no less than 1 ms."
         )
     reasons = []
     for level in cgroup.levels(root, "cpu"):

@@ -70,12 +70,16 @@ class Actor:
 
     def complaint(self) -> str:
         """The last line that it wrote to standard error; else how it ended."""
+        return self.last_line() or f"it ended with code {self.process.poll()} and no word"
+
+    def last_line(self) -> str:
+        """The last line that it wrote to standard error, without a full stop; empty: none."""
         try:
             lines = self.errors.read_text(encoding="utf-8", errors="replace").split("\n")
         except OSError:
             lines = []
         told = [line.strip() for line in lines if line.strip()]
-        return told[-1].rstrip(".") if told else f"it ended with code {self.process.poll()} and no word"
+        return told[-1].rstrip(".") if told else ""
 
     def hear(self, block: bytes) -> None:
         """Take in what it printed; lines that are no JSON object with one key are for people."""

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 from gauntlet.attack import arena, programs
-from gauntlet.attack.arena import cores
 from gauntlet.attack.certificates import KEYS
 from gauntlet.attack.gates import DISTURBED
 from gauntlet.attack.measures import row
@@ -26,7 +25,6 @@ from gauntlet.benches.parts import Parts
 from gauntlet.engine import cache_folder
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
-from gauntlet.space.machine import description
 
 Condition = Mapping[str, Factor]
 
@@ -98,11 +96,8 @@ def there(server: str) -> bool:
 
 def facts() -> dict[str, Any]:
     """What runs of one bench have to share: machine, programs, servers, and who computes where."""
-    where = cores()
     return {
-        **description(),
-        "server_core": where.server,
-        "attacker_core": where.attacker,
+        **arena.machine(),
         "server_of_a_core": OF_A_CORE,
         "quota_period_s": PERIOD_S,
         "programs": programs.hashes(),

@@ -18,6 +18,7 @@ _WORTH_A_NAME = 0.05
 
 def busy(
     *,
+    patience_s: float = PATIENCE_S,
     root: Path = counters.ROOT,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
@@ -25,7 +26,7 @@ def busy(
     """What takes more of this machine than a run stands (a quarter of a core), in a clause with the busiest
     processes; empty as soon as nothing does.
     """
-    until_s = clock() + PATIENCE_S
+    until_s = clock() + patience_s
     while True:
         share, by = _taken(root, sleep, clock)
         if share <= OTHERS_OF_A_CORE:

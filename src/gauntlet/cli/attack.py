@@ -57,18 +57,12 @@ def list_(json_: bool) -> None:
     if json_:
         print_json([asdict(it) for it in ATTACKS.values()])
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("attack", no_wrap=True)
-    table.add_column("over", no_wrap=True)
-    table.add_column("usual", no_wrap=True)
-    table.add_column("what it does")
-    table.add_column("source")
+    shown = console()
     for it in ATTACKS.values():
         usual = f"{it.usual} {'held' if it.dose == 'held' else 'a second'}"
-        table.add_row(it.key, " ".join(it.protocols), usual, it.about, it.source)
-    console().print(table)
+        shown.print(f"[bold]{it.key}[/] over {' '.join(it.protocols)}, usually {usual}")
+        words = f"{it.about} Source: {it.source}."
+        click.echo(click.wrap_text(words, shown.width - 1, initial_indent="  ", subsequent_indent="  "))
 
 
 @attack.command(short_help="Attack a server and see whether it holds.")
@@ -83,15 +77,17 @@ def list_(json_: bool) -> None:
 )
 @click.option(
     "--long", "long_path", default="", metavar="PATH",
-    help="Where your server has an answer of 1 MB or more, for attacks that do not take it (default: "
+    help="Where your server has an answer of 500000 bytes or more, for attacks that do not take it (default: "
     "/bytes/1048576 and /bytes/10000000).",
 )  # fmt: skip
 @click.option(
     "--builtin", type=click.Choice(("own", "s2n-quic", "nginx", "caddy", "aioquic", "quiche", "quiche-old")),
-    default="own", show_default=True,
-    help="Without --server: which server; s2n-quic is own over another QUIC library.",
+    help="Without --server: which server (default: own); s2n-quic is own over another QUIC library.",
 )  # fmt: skip
-@_protocols("Can be repeated (default: h2 and h3, those of them that the server speaks).")
+@_protocols(
+    "Can be repeated (default: h2 and h3, of a built-in server those that it speaks; a server of your own is "
+    "not asked what it speaks)."
+)
 @_certificate
 @click.option(
     "--defence", type=click.Choice(("off", "retry", "limit", "cookies")), default="off", show_default=True,
@@ -99,14 +95,17 @@ def list_(json_: bool) -> None:
 )  # fmt: skip
 @click.option(
     "--weakness", default="", metavar="NAME",
-    help="A bound that the built-in server shall lack; several are joined by +.",
+    help="A bound that the built-in server shall lack; several are joined by +. `gauntlet attack list "
+    "--json` names that of each attack (weakness).",
 )  # fmt: skip
 @click.option("--rate", type=float, metavar="PER_S", help="Beginnings a second (default: as the list says).")
 @click.option("--held", type=int, metavar="N", help="Connections held (default: as the list says).")
-@click.option("--seconds", type=int, default=10, show_default=True, help="How long each attack lasts.")
+@click.option(
+    "--seconds", type=int, default=10, show_default=True, help="How long each attack lasts, 2 to 600."
+)
 @click.option(
     "--quota", default="20%", show_default=True, metavar="SHARE",
-    help="What the server may take of a core, by a control group; 100%: all, without one.",
+    help="What the server may take of a core, 20% to 100%, by a control group; 100%: all, without one.",
 )  # fmt: skip
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR",
@@ -135,10 +134,15 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
     """
     from gauntlet.attack import laboratory, terminal
     from gauntlet.attack.verdict import HELD
+    from gauntlet.benches import idle
     from gauntlet.cli.output import print_json
 
     asked = _asked(**options)
     laboratory.check(asked)
+    if out is not None:
+        _refuse_what_cannot_be_written(out)
+    if words := idle.busy(patience_s=0):
+        click.echo(f"This machine is at work, and runs may be invalid for it: {words}.", err=True)
     found = []
     for one in laboratory.attacks(asked, lambda words: click.echo(words, err=True)):
         found.append(one)
@@ -175,9 +179,11 @@ def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: 
       gauntlet attack instructions --certificate rsa-2048 --json
     """
     from gauntlet.attack import arena, functions, terminal
+    from gauntlet.attack.servers.own import OWN
     from gauntlet.cli.output import console, print_json
 
     arena.ready(None)
+    OWN.ready()
     arena.ready_to_count()
     found = {it: functions.handshake(it, certificate) for it in dict.fromkeys(protocols or _PROTOCOLS)}
     if json_:
@@ -187,12 +193,45 @@ def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: 
 
 
 def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
-    server = asked.server.server
+    from gauntlet.attack import arena, programs
+    from gauntlet.attack.namespace import WHEN_FULL
+    from gauntlet.attack.servers.command import KEY
+    from gauntlet.attack.servers.contract import COOKIES
+
+    run, server = asked.server, asked.server.server
     return {
-        "server": {"name": server.words, "version": server.version()},
-        "of_a_core": asked.server.of_a_core,
+        "server": {"name": server.words, "version": server.version(), "libraries": _libraries(found)},
+        "of_a_core": run.of_a_core,
+        "asked": {
+            "command": server.words if server.key == KEY else None,
+            "protocols": list(asked.protocols),
+            "certificate": run.certificate,
+            "defence": COOKIES if run.cookies == WHEN_FULL else run.defence,
+            "weakness": run.weakness,
+            **asked.doses,
+            "seconds": asked.seconds,
+            "long": run.long_path or None,
+            "listen": None if run.at is None else str(run.at),
+        },
+        "machine": {**arena.machine(), "programs": programs.hashes()},
         "found": [it.to_json() for it in found],
     }
+
+
+def _libraries(found: "Sequence[Found]") -> dict[str, str]:
+    return dict(found[0].attacked.libraries) if found else {}
+
+
+def _refuse_what_cannot_be_written(folder: Path) -> None:
+    """Raise RunError when nothing can be kept in a folder, which is made."""
+    from tempfile import TemporaryFile
+
+    from gauntlet.results.files import failures_named
+
+    with failures_named("write into the folder of --out"):
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
 
 
 def _keep(asked: "Asked", found: "Sequence[Found]", folder: Path) -> None:
@@ -202,8 +241,14 @@ def _keep(asked: "Asked", found: "Sequence[Found]", folder: Path) -> None:
     from gauntlet.space.machine import description
 
     server = asked.server.server
-    command = ["gauntlet", *sys.argv[1:]]
-    about = attacked.About(command, server.words, server.version(), asked.server.of_a_core, description())
+    about = attacked.About(
+        command=["gauntlet", *sys.argv[1:]],
+        server=server.words,
+        version=server.version(),
+        libraries=_libraries(found),
+        of_a_core=asked.server.of_a_core,
+        machine=description(),
+    )
     attacked.write(found, folder, about)
     with failures_named(f"write the data {folder}"):
         write_whole(folder / "attacks.json", json_bytes(_as_data(asked, found)))
@@ -215,7 +260,7 @@ def _asked(
     command: str | None,
     listen: str | None,
     long_path: str,
-    builtin: str,
+    builtin: str | None,
     protocols: tuple[str, ...],
     certificate: str,
     defence: str,
@@ -234,9 +279,13 @@ def _asked(
     from gauntlet.attack.servers import command as own_command
     from gauntlet.attack.servers.contract import COOKIES
     from gauntlet.attack.servers.registry import SERVERS
+    from gauntlet.attack.share import LEAST
     from gauntlet.errors import UserError
     from gauntlet.units import fraction
 
+    if command is not None and builtin is not None:
+        raise UserError("--server is a server of your own and --builtin one of those here; name one of them.")
+    builtin = builtin or "own"
     usual = ("h2", "h3") if command is not None else SERVERS[builtin].protocols
     spoken = protocols or tuple(it for it in ("h2", "h3") if it in usual)
     chosen = [kind(name) for name in dict.fromkeys(kinds)] or [
@@ -244,8 +293,10 @@ def _asked(
     ]
     if listen is not None and command is None:
         raise UserError("--listen goes with --server; a built-in server listens at a port that is free.")
-    if long_path and (command is None or not long_path.startswith("/")):
-        raise UserError("--long goes with --server, and is a path that begins with /.")
+    if long_path and command is None:
+        raise UserError("--long goes with --server; the built-in servers have long answers.")
+    if long_path and not long_path.startswith("/"):
+        raise UserError(f"--long: '{long_path}' is no path; write one that begins with /.")
     cookies = WHEN_FULL if defence == COOKIES else OFF
     if defence == COOKIES:
         if not all(it.forged for it in chosen):
@@ -260,13 +311,18 @@ def _asked(
             "nginx's workers change their user, and the namespace of syn-flood has one user: attack another "
             "server, or your own nginx with 'user root;' (--server)."
         )
-    _refuse_what_it_lacks(server, defence, weakness, spoken)
+    _refuse_what_it_lacks(server, defence, weakness, spoken, forged=all(it.forged for it in chosen))
+    if certificate not in server.certificates:
+        raise UserError(
+            f"--certificate: {server.words} does not take {certificate}; it takes "
+            f"{', '.join(server.certificates)}."
+        )
     for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):
         if value is not None and not any(it.dose == dose for it in chosen):
             raise UserError(
                 f"{option}: none of these attacks is measured by it; `gauntlet attack list` says by what."
             )
-    share = fraction(quota, "--quota")
+    share = fraction(quota, "--quota", least=LEAST)
     plain = Run(
         server,
         spoken[0],
@@ -284,15 +340,22 @@ def _asked(
     return Asked(plain, chosen, spoken, {RATE: rate, HELD: held}, seconds)
 
 
-def _refuse_what_it_lacks(server: "Server", defence: str, weakness: str, protocols: tuple[str, ...]) -> None:
+def _refuse_what_it_lacks(
+    server: "Server", defence: str, weakness: str, protocols: tuple[str, ...], *, forged: bool
+) -> None:
     """Raise UserError for a defence or a weakness that a server does not have over one of the protocols."""
+    from gauntlet.attack.servers.contract import COOKIES
+    from gauntlet.attack.servers.own import WEAKNESSES
     from gauntlet.errors import UserError
 
     for protocol in protocols:
         if protocol not in server.protocols:
             raise UserError(f"{server.words} speaks {' '.join(server.protocols)}, and not {protocol}.")
         if protocol not in server.defences.get(defence, ()):
-            there = ", ".join(f"{name} ({' '.join(over)})" for name, over in server.defences.items())
+            names = [f"{name} ({' '.join(over)})" for name, over in server.defences.items()]
+            there = ", ".join([*names, f"{COOKIES} (the kernel's, under syn-flood)"] if forged else names)
             raise UserError(f"{server.words} has no defence {defence} over {protocol}; it has {there}.")
     if weakness and server.key != "own":
         raise UserError(f"--weakness is of Gauntlet's own server, and {server.words} is asked for.")
+    if unknown := next((it for it in weakness.split("+") if weakness and it not in WEAKNESSES), None):
+        raise UserError(f"--weakness: '{unknown}' is none; there are {', '.join(WEAKNESSES)}.")

@@ -49,6 +49,8 @@ class About:
     command: Sequence[str]
     server: str
     version: str
+    libraries: Mapping[str, str]
+    """What the server says that it is built of, by version."""
     of_a_core: float | None
     """What the server had of a core; None: all of it."""
     machine: Mapping[str, Any]
@@ -201,6 +203,7 @@ def _provenance(about: About) -> list[tuple[str, str]]:
         ("Command", shlex.join(about.command)),
         ("Server", about.server),
         ("Version of the server", about.version),
+        ("Libraries of the server", ", ".join(map(" ".join, about.libraries.items()))),
         ("What the server had of a core", share),
         *machine,
     ]

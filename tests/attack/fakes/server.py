@@ -40,7 +40,7 @@ def main() -> None:
     listener = socket.create_server((host, int(port)), backlog=1024)
     selector.register(listener, selectors.EVENT_READ)
     if "FAKE_SILENT" not in os.environ:
-        ready = {"address": words["--listen"], "protocol": words["--protocol"], "versions": {}}
+        ready = {"address": words["--listen"], "protocol": words["--protocol"], "versions": {"hyper": "1.0"}}
         print(json.dumps({"ready": ready}), flush=True)
     while True:
         for key, _ in selector.select():

@@ -1,11 +1,19 @@
 """A server of one's own: a command for the shell, with names in braces for what it has to know."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.attack.servers.contract import OFF, Launch, Server, Wanted
 from gauntlet.errors import UserError
+
+KEY = "command"
+
+NAMES = ("port", "address", "host", "certificate", "key", "protocol")
+"""What is replaced, in braces."""
+_IN_BRACES = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}")
+"""A name alone, and not the shell's `${NAME}`, `{a,b}`, or JSON."""
 
 
 def named(command: str, wanted: Wanted) -> str:
@@ -33,9 +41,15 @@ def server(command: str, protocols: Sequence[str]) -> Server:
     def ready() -> None:
         if not command.strip():
             raise UserError("--server: the command is empty; write what starts your server.")
+        if unknown := next((it for it in _IN_BRACES.findall(command) if it not in NAMES), None):
+            there = ", ".join(f"{{{it}}}" for it in NAMES)
+            raise UserError(
+                f"--server: {{{unknown}}} stands for nothing; there are {there}, and braces that are the "
+                f"command's own have a blank in them, as in '{{ {unknown} }}'."
+            )
 
     return Server(
-        key="command",
+        key=KEY,
         words=command,
         protocols=tuple(protocols),
         defences={OFF: tuple(protocols)},

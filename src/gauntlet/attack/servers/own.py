@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable
 
 from gauntlet.attack.kinds import H3, PROTOCOLS
-from gauntlet.attack.programs import SERVER, older, program, weak_server
+from gauntlet.attack.programs import SERVER, check, older, program, weak_server
 from gauntlet.attack.servers.contract import LIMIT, OFF, RETRY, TIGHT_S, Launch, Server, Wanted
 from gauntlet.engine.hashes import sha256_of_file
 from gauntlet.errors import UserError
@@ -24,6 +24,24 @@ _TIGHT = tuple(
 
 
 _LIBRARY = "--quic-library"
+
+WEAKNESSES = (
+    "no-handshake-timeout",
+    "no-header-timeout",
+    "no-idle-timeout",
+    "no-body-timeout",
+    "unbounded-bodies",
+    "unbounded-handshakes",
+    "unbounded-connections",
+    "unbounded-incoming",
+    "unbounded-resets",
+    "unbounded-headers",
+    "unbounded-control",
+    "unbounded-sending",
+    "unbounded-crypto",
+    "repeats-datagrams",
+)
+"""Bounds that the server can be made to lack, by the names of the crate `web` (`weakness.rs`)."""
 
 
 def _launch_with(*words: str) -> Callable[[Wanted], Launch]:
@@ -51,10 +69,11 @@ def _launch_with(*words: str) -> Callable[[Wanted], Launch]:
 
 
 def _ready() -> None:
-    program(SERVER)
+    check(SERVER)
 
 
 def _ready_with_library() -> None:
+    check(SERVER)
     told = subprocess.run([str(program(SERVER)), "--help"], capture_output=True, text=True, check=False)
     if _LIBRARY not in told.stdout:
         raise UserError(older(SERVER, _LIBRARY))

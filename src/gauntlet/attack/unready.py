@@ -1,0 +1,42 @@
+"""Why a server that is asked for its page did not serve it, from what the last client told of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gauntlet.attack.kinds import H1, H2, H3
+from gauntlet.attack.loopback import Address
+from gauntlet.attack.requests import TIMEOUT
+
+REFUSED, STATUS, TLS = "refused", "status", "tls"
+"""Outcomes of a request, beside those of `gauntlet.attack.requests`."""
+
+_CERTIFICATE = "invalid peer certificate"
+_NO_ALPN = ("noapplicationprotocol", "no_application_protocol", "error 120")
+"""How the alert is told by which a server declines a protocol (RFC 7301; in QUIC by its number)."""
+_OTHERS: Mapping[str, str] = {H1: "--protocol h2", H2: "--protocol h1", H3: "--protocol h2 or h1"}
+
+
+def why(request: Mapping[str, Any] | None, protocol: str, address: Address) -> str:
+    """A clause without its full stop. `request` is a line of gauntlet-web-client; None: it told of none."""
+    if request is None:
+        return f"nothing served at {address}"
+    outcome = str(request["outcome"])
+    told = f" ({error})" if (error := request.get("error")) else ""
+    if outcome == STATUS:
+        return f"it answered with status {request.get('status')} at /, where a page has to be"
+    if outcome == REFUSED and protocol != H3:
+        return f"nobody listens at TCP {address}; --listen names the port of a server that takes another one"
+    if outcome == TLS or (protocol == H2 and request.get("connected_ns")):
+        return _of_tls(outcome, str(error), protocol) + told
+    if outcome == TIMEOUT and protocol == H3:
+        return f"nothing answered at UDP {address}; if it speaks no HTTP/3, try {_OTHERS[H3]}"
+    return f"nothing served at {address}, and the last request ended as '{outcome}'{told}"
+
+
+def _of_tls(outcome: str, error: str, protocol: str) -> str:
+    """Of a handshake that failed, or behind which nothing came of HTTP/2: servers without ALPN go on."""
+    if _CERTIFICATE in error:
+        return "its certificate is not the one that it was given as {certificate}"
+    if outcome != TLS or any(it in error.lower() for it in _NO_ALPN):
+        return f"it does not speak {protocol}, which the client names by ALPN; try {_OTHERS[protocol]}"
+    return "TLS failed"
