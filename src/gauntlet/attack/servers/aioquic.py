@@ -8,7 +8,7 @@ import importlib.metadata
 import importlib.util
 import sys
 
-from gauntlet.attack.certificates import ED25519, KEYS
+from gauntlet.attack.certificates import READ_BY_OPENSSL
 from gauntlet.attack.kinds import H3
 from gauntlet.attack.servers.contract import OFF, RETRY, Launch, Server, Wanted
 from gauntlet.errors import UserError
@@ -43,6 +43,5 @@ AIOQUIC = Server(
     version=lambda: importlib.metadata.version("aioquic"),
     launch=_launch,
     tightens=False,
-    # Ed25519 keys are made with their public key beside them (RFC 5958), which its library does not read.
-    certificates=tuple(it for it in KEYS if it != ED25519),
+    certificates=READ_BY_OPENSSL,
 )
