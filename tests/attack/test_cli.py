@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from gauntlet.attack import arena, functions, gates
+from gauntlet.attack import arena, functions, gates, unattacked
 from gauntlet.attack.certificates import KEYS
 from gauntlet.attack.functions import Spent
 from gauntlet.attack.kinds import ATTACKS, PROTOCOLS
@@ -241,6 +241,18 @@ def test_an_attack_on_a_long_answer_tells_nothing_of_a_server_that_has_none(gaun
         "nothing as long as 500000 bytes is at /bytes/1048576, which this attack asks for: "
         "--long PATH says where your server has it"
     ]
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
+def test_a_run_beside_something_else_says_what_to_do(
+    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gates, "OTHERS_OF_A_CORE", -1.0)
+    monkeypatch.setattr(unattacked, "TRIES", 1)
+    shown = gauntlet("attack", "run", "flood", *QUICK).stdout
+    assert re.search(r"something else on this machine took \d+% of a core, and -100% are allowed\n", shown)
+    assert "run this again" in shown
 
 
 @two_cores

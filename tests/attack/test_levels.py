@@ -157,7 +157,8 @@ def test_a_rate_that_was_disturbed_is_played_again_and_not_for_ever(machine: Mac
     assert levels(tmp_path / "twice").capacities == undisturbed
     machine.spoilt = [{"others_of_a_core": 0.6}] * 3
     with pytest.raises(
-        RunError, match=r"no unit: 3 runs at 100 a second tell nothing, since .*60% of a core\."
+        RunError,
+        match=r"no unit: 3 runs at 100 a second tell nothing, since .*60% of a core, and 25% are allowed\.",
     ):
         levels(tmp_path / "often")
     machine.spoilt = [{"died": "signal 6"}] * 3

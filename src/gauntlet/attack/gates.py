@@ -108,7 +108,7 @@ def _of_the_machine(outcome: Outcome) -> Iterator[str]:
     if outcome.others_of_a_core > OTHERS_OF_A_CORE:
         yield (
             f"{DISTURBED} took {outcome.others_of_a_core:.0%} of a core, and {OTHERS_OF_A_CORE:.0%} are "
-            "allowed: end it, and run this again"
+            "allowed"
         )
 
 

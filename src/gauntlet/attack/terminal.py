@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from rich.table import Table
 
 from gauntlet.attack.functions import GROUPS, REST, Spent
+from gauntlet.attack.gates import DISTURBED
 from gauntlet.attack.laboratory import Found
 from gauntlet.attack.requests import delays, served_share
 from gauntlet.attack.run import Outcome
@@ -18,6 +19,8 @@ def lines(found: Found) -> Iterator[str]:
     yield f"{found.kind.key} over {found.protocol}: {_WORDS[found.verdict.verdict]}"
     yield from (f"  {'':<16} {why}" for why in found.verdict.why)
     if found.verdict.verdict == INVALID:
+        if any(why.startswith(DISTURBED) for why in found.verdict.why):
+            yield f"  {'':<16} end what it is, or wait for it, and run this again"
         return
     for head, words in _told(found):
         yield f"  {head:<16} {words}"
