@@ -181,7 +181,7 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
         "long": None,
         "listen": None,
     }
-    assert set(answer["machine"]["programs"]) == {SERVER, CLIENT, ATTACKER}
+    assert set(answer["machine"]["programs"]) == {CLIENT, ATTACKER}
     assert answer["machine"]["server_core"] != answer["machine"]["attacker_core"]
 
 
@@ -218,10 +218,13 @@ def test_a_machine_at_work_is_told_of_before_the_first_run(
 @two_cores
 @pytest.mark.usefixtures("calm")
 def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
-    gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+    gauntlet: Gauntlet, programs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = f"exec {sys.executable} {FAKES / 'server.py'} --listen {{address}} --protocol {{protocol}}"
-    assert gauntlet("attack", "run", "flood", "--server", command, *QUICK).exit_code == 0
+    (programs / SERVER).unlink()
+    held = gauntlet("attack", "run", "flood", "--server", command, *QUICK, "--json")
+    assert held.exit_code == 0, held.output
+    assert json.loads(held.stdout)["asked"]["command"] == command
     monkeypatch.setenv("FAKE_DIES_AFTER", "30")
     broken = gauntlet("attack", "run", "flood", "--server", command, *QUICK)
     assert broken.exit_code == 1

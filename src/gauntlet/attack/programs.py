@@ -1,5 +1,6 @@
 """The programs of the crates `web` and `attackers`; they are built from source."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gauntlet.engine.built import Built, changed_since
@@ -55,6 +56,6 @@ def older(name: str, flag: str) -> str:
     return f"{name} does not know {flag}, so it is an older one: build it anew (`{_BUILT.command}`)."
 
 
-def hashes() -> dict[str, str]:
-    """Server, client and attacker by their SHA-256: what is measured under one of them is of that one."""
-    return {name: sha256_of_file(program(name)) for name in (SERVER, CLIENT, ATTACKER)}
+def hashes(names: Sequence[str] = (SERVER, CLIENT, ATTACKER)) -> dict[str, str]:
+    """Programs by their SHA-256: what is measured under one of them is of that one."""
+    return {name: sha256_of_file(program(name)) for name in names}

@@ -213,7 +213,7 @@ def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
             "long": run.long_path or None,
             "listen": None if run.at is None else str(run.at),
         },
-        "machine": {**arena.machine(), "programs": programs.hashes()},
+        "machine": {**arena.machine(), "programs": programs.hashes((programs.CLIENT, programs.ATTACKER))},
         "found": [it.to_json() for it in found],
     }
 
