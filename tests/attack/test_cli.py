@@ -124,7 +124,7 @@ def test_addresses_outside_of_loopback_are_refused(gauntlet: Gauntlet, listen: s
             ("flood", "--builtin", "nginx", "--certificate", "ed25519"),
             "nginx does not take ed25519; it takes",
         ),
-        (("syn-flood", "--defence", "retry"), "cookies (the kernel's, under syn-flood)"),
+        (("syn-flood", "--defence", "retry"), "it has off (h1 h2), limit (h1 h2), cookies (the kernel's)."),
         (("flood", "--quota", "150%"), "from 20% to 100%"),
         (("flood", "--quota", "0%"), "from 20% to 100%"),
         (("flood", "--server", "x", "--weakness", "y"), "are of the built-in servers"),

@@ -344,6 +344,7 @@ def _refuse_what_it_lacks(
     server: "Server", defence: str, weakness: str, protocols: tuple[str, ...], *, forged: bool
 ) -> None:
     """Raise UserError for a defence or a weakness that a server does not have over one of the protocols."""
+    from gauntlet.attack.kinds import SYN_FLOOD
     from gauntlet.attack.servers.contract import COOKIES
     from gauntlet.attack.servers.own import WEAKNESSES
     from gauntlet.errors import UserError
@@ -352,8 +353,12 @@ def _refuse_what_it_lacks(
         if protocol not in server.protocols:
             raise UserError(f"{server.words} speaks {' '.join(server.protocols)}, and not {protocol}.")
         if protocol not in server.defences.get(defence, ()):
-            names = [f"{name} ({' '.join(over)})" for name, over in server.defences.items()]
-            there = ", ".join([*names, f"{COOKIES} (the kernel's, under syn-flood)"] if forged else names)
+            has = {
+                name: [it for it in over if not forged or it in SYN_FLOOD.protocols]
+                for name, over in server.defences.items()
+            }
+            names = [f"{name} ({' '.join(over)})" for name, over in has.items() if over]
+            there = ", ".join([*names, f"{COOKIES} (the kernel's)"] if forged else names)
             raise UserError(f"{server.words} has no defence {defence} over {protocol}; it has {there}.")
     if weakness and server.key != "own":
         raise UserError(f"--weakness is of Gauntlet's own server, and {server.words} is asked for.")
