@@ -113,6 +113,14 @@ def test_an_interval_that_allows_for_several_parts_says_so_beside_itself(
     assert "Each part at 95 % for itself; the number beside the claim is that of the first part" in words
 
 
+def test_a_name_with_a_number_keeps_it(made: tuple[Study, Summary, list[Judged]]) -> None:
+    study, found, judged = made
+    keeps = next(it for it in judged if it.claim.id == "bbr-keeps")
+    slow = replace(keeps.decision, value=1230.0, against="times that with RSA 2048")
+    words = Page(page.html(study, found, [replace(keeps, decision=slow)], ABOUT)).text
+    assert "1,230 times that with RSA 2048" in words
+
+
 def test_thousands_and_code_are_written_one_way(tmp_path: Path) -> None:
     table = Table("Of `a_key`.", ("protocol", "kB"), (("SCTP", "16400 [16300 to 16500]"),))
     figure = Figure("18", "Times", "Where it has `a_key`.", ("cbr",), lambda _: [table])

@@ -20,7 +20,7 @@ from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
 from gauntlet.studies import use
 from gauntlet.studies.calibrated import behind
-from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
+from gauntlet.studies.decide import FEWEST_REPETITIONS, Decision, Verdict
 from gauntlet.studies.explained import explained
 from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Figure, Study
@@ -126,6 +126,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         counts=list(counts(measured(judged)).items()),
         tabs=list(counts(judged).items()),
         answer=_answer(judged),
+        compared=_compared,
         not_counted=beside(judged),
         measured=len(measured(judged)),
         headlines=_headlines(study, judged),
@@ -185,6 +186,14 @@ def _answer(judged: Sequence[Judged]) -> str:
         f"{held[Verdict.REPRODUCED]} of {counted(len(those), what)} reproduced, "
         f"{held[Verdict.NOT_REPRODUCED]} not, {held[Verdict.UNDECIDED]} undecided."
     )
+
+
+def _compared(decision: Decision) -> str:
+    """`Decision.compared` with commas between thousands, but not in names: RSA 2048 stays what it is."""
+    if not decision.against:
+        return grouped(decision.shown)
+    before, against, after = decision.compared.partition(decision.against)
+    return grouped(before) + against + after
 
 
 def _headlines(study: Study, judged: Sequence[Judged]) -> list[Judged]:
