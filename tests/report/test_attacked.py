@@ -50,7 +50,14 @@ def test_a_run_that_tells_nothing_has_no_number_and_no_curve() -> None:
     assert "flood-initial over h3" not in drawn(ALL)
     assert Page(attacked.html(ALL, ABOUT)).text.count("–") >= 7
     nothing = attacked.html(ALL[2:], ABOUT)
+    assert "Half by" in attacked.html(ALL, ABOUT) and "Half by" not in nothing, "a column of dashes"
     assert "chart-curves" not in nothing and "0 of 1 attack held, 0 broken, 1 invalid." in nothing
+
+
+def test_each_cell_says_on_a_narrow_page_what_it_is() -> None:
+    text = attacked.html(ALL, ABOUT)
+    for head in ("How much", "Verdict", "Half by, left alone", "Sockets grew by", "Begun by the attacker"):
+        assert text.count(f'data-is="{head}"') == len(ALL), head
 
 
 def test_who_is_not_served_stays_in_the_curve_to_the_limit() -> None:

@@ -138,9 +138,35 @@ def test_a_run_that_tells_nothing_is_shown_as_invalid_and_without_a_number() -> 
     shown = {tuple(row[:2]): dict(zip(table.header, row, strict=True)) for row in table.rows}
     for level, number, invalid in (("1.5 times (75)", "1000", "0"), ("twice (100)", "–", "100")):
         row = shown["QUIC", level]
-        for column in ("method again", "corrected"):
-            assert row[f"{column} (ms)"].startswith(number)
+        for column, mean in (("method again", "of the served"), ("corrected", "up to the limit")):
+            assert row[f"{column}, mean {mean} (ms)"].startswith(number)
             assert row[f"{column}, invalid runs (%)"].startswith(invalid)
+
+
+def test_loss_and_its_opposite_do_not_stand_side_by_side(made_up: Summary) -> None:
+    (figure,) = (it for it in STUDY.figures if it.key == "1")
+    table = figure.draw(made_up)[1]
+    assert not isinstance(table, Chart)
+    assert [
+        head for head in table.header if head.startswith(("published", "method again, s", "corrected"))
+    ] == [
+        "published, served (%)",
+        "method again, served (%)",
+        "corrected, served (%)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("flood-twenty-times", "times that over HTTP/3"),
+        ("replay-longer-than-echo", "times that in echo"),
+        ("echo-quic-slower", "times that with TLS over TCP CUBIC"),
+    ],
+)
+def test_a_ratio_says_in_english_what_it_is_of(made_up: Summary, claim: str, words: str) -> None:
+    (found,) = (it.decision for it in judging.judge(STUDY, made_up) if it.claim.id == claim)
+    assert found.against == words
 
 
 def test_every_bench_that_this_machine_can_spoil_has_its_invalid_runs_in_a_table(made_up: Summary) -> None:

@@ -99,6 +99,37 @@ def test_a_main_finding_without_words_of_its_own_begins_with_its_parts(
     assert re.search(r"\] 2 of 2 parts hold; holds: at least 0\.900", words)
 
 
+def test_an_interval_that_allows_for_several_parts_says_so_beside_itself(
+    made: tuple[Study, Summary, list[Judged]],
+) -> None:
+    study, found, judged = made
+    keeps = next(it for it in judged if it.claim.id == "bbr-keeps")
+    several = replace(
+        keeps.decision, parts=(keeps.decision,) * 4, together=4, chosen="the first part that fails"
+    )
+    words = Page(page.html(study, found, [replace(keeps, decision=several)], ABOUT)).text
+    assert re.search(r"95 % for all 4 parts at once: 0\.9\d+ to", words)
+    assert "shown is the first part that fails" in words
+    assert "Each part at 95 % for itself; the number beside the claim is that of the first part" in words
+
+
+def test_a_name_with_a_number_keeps_it(made: tuple[Study, Summary, list[Judged]]) -> None:
+    study, found, judged = made
+    keeps = next(it for it in judged if it.claim.id == "bbr-keeps")
+    slow = replace(keeps.decision, value=1230.0, against="times that with RSA 2048")
+    words = Page(page.html(study, found, [replace(keeps, decision=slow)], ABOUT)).text
+    assert "1,230 times that with RSA 2048" in words
+
+
+def test_thousands_and_code_are_written_one_way(tmp_path: Path) -> None:
+    table = Table("Of `a_key`.", ("protocol", "kB"), (("SCTP", "16400 [16300 to 16500]"),))
+    figure = Figure("18", "Times", "Where it has `a_key`.", ("cbr",), lambda _: [table])
+    study, found = factory.study(tmp_path, figures=(figure,)), summary(flows({("sctp", 0.0): [2e6] * 10}))
+    text = page.html(study, found, judging.judge(study, found), ABOUT)
+    assert '<td class="num">16,400 <span class="whole">[16,300 to 16,500]</span></td>' in text
+    assert "Where it has <code>a_key</code>." in text and "Of <code>a_key</code>." in text
+
+
 def test_without_an_experiment_nothing_is_said_of_runs(tmp_path: Path) -> None:
     study = factory.study(tmp_path)
     nothing = Summary(study.key, {}, tmp_path, {})
@@ -183,6 +214,8 @@ def test_the_terminal_has_one_line_a_claim(made: tuple[Study, Summary, list[Judg
     lines = [line.rstrip() for line in screen.export_text().splitlines()]
     (row,) = [line for line in lines if "bbr-keeps" in line]
     assert row.startswith("✓")
+    signs = "✓ reproduced, ✗ not reproduced, ? undecided; [95 % interval]"
+    assert lines.index(signs) < lines.index(row)
     assert "0.980 [0.9" in row
     assert " 10  about 2.2" in row
     assert not any("sctp-on-other" in line for line in lines)

@@ -246,6 +246,8 @@ def test_all_parts_must_hold(tmp_path: Path, second: float, verdict: Verdict) ->
     found = decide(tmp_path, given, values)
     assert found.verdict == verdict
     assert [part.verdict for part in found.parts] == [Verdict.REPRODUCED, verdict]
+    failing = verdict == Verdict.NOT_REPRODUCED
+    assert found.confidence == ("95 % for both parts at once" if failing else "95 %")
     assert found.value == pytest.approx(2e6 if verdict == Verdict.REPRODUCED else second * 2e6)
 
 
@@ -546,6 +548,33 @@ def test_what_did_not_end_counts_with_its_limit_and_that_is_said(tmp_path: Path)
     assert found.value == pytest.approx(28.0)
     assert found.verdict != Verdict.REPRODUCED
     assert found.reason == "2 of 10 flows did not end and count with the limit"
+
+
+@pytest.mark.parametrize(
+    ("this", "measure", "shown", "compared"),
+    [
+        (BBR_CLEAN, "ratio", "at most 0.001", "at most 0.001 times that with loss 1 %, of which none ended"),
+        (BBR_LOSSY, "ratio", "at least 3330", "at least 3330 times that with loss 0 %, and none ended"),
+        (
+            BBR_CLEAN,
+            "difference",
+            "at most −99.9 s",
+            "at least 99.9 s less than with loss 1 %, of which none ended",
+        ),
+    ],
+)
+def test_a_side_of_which_nothing_ended_leaves_a_bound_not_a_number(
+    tmp_path: Path, this: dict[str, Any], measure: str, shown: str, compared: str
+) -> None:
+    table = flows({("tcp-bbr", 0.0): steady(2e6), ("tcp-bbr", 0.01): steady(2e6)})
+    ended = [*[True] * 10, *[False] * 10]
+    table = table.append_column("download_time_s", pa.array([*steady(0.03, 0.001, 10), *[None] * 10]))
+    table = table.append_column("completed", pa.array(ended)).append_column("given_s", pa.array([100.0] * 20))
+    that = BBR_LOSSY if this is BBR_CLEAN else BBR_CLEAN
+    given = measuring("comparison", this=this, that=that, measure=measure, at_most=1.0)
+    found = decided(rule({**given, "kpi": "download_time_s"}), factory.context(summary(table), tmp_path))
+    assert (found.shown, found.interval, found.compared) == (shown, "", compared)
+    assert "came to its end, so its limit stands for it; 10 of 20 flows did not end" in found.told
 
 
 def test_where_no_number_can_be_nothing_is_averaged_over_the_others(tmp_path: Path) -> None:

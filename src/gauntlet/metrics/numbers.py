@@ -1,6 +1,7 @@
 """Numbers for people: three significant digits, intervals with the digits of their value."""
 
 import math
+import re
 from collections.abc import Sequence
 
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
@@ -8,6 +9,8 @@ from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import Observation, State
 
 MISSING = "–"
+_THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{3,}(?![\w,]*\d)")
+"""Whole parts of numbers from a thousand on, that have no commas yet and belong to no word."""
 
 
 def decimals(value: float) -> int:
@@ -33,6 +36,18 @@ def number(value: float | None, digits: int | None = None) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
+
+
+def bounding(value: float, *, up: bool) -> str:
+    """A bound with three significant digits, at most three after the point, rounded so that it stays one."""
+    place = max(math.floor(math.log10(abs(value))) - 2, -3) if value else 0
+    rounded = (math.ceil if up else math.floor)(value / 10.0**place) * 10.0**place
+    return number(rounded, max(-place, 0) if rounded else 0)
+
+
+def grouped(text: str) -> str:
+    """The same with commas between the thousands of every number in it: 16,400 [16,300 to 16,500]."""
+    return _THOUSANDS.sub(lambda found: f"{int(found[0]):,}", text)
 
 
 def mean_text(mean: Mean, factor: float = 1.0) -> str:

@@ -7,7 +7,7 @@ from gauntlet.errors import NotMeasured
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import Mean, mean, the_same
 from gauntlet.metrics.numbers import counted
-from gauntlet.metrics.observation import Observation
+from gauntlet.metrics.observation import Observation, State
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,11 @@ class Selected:
     """Repetitions in which no number can be, since nothing came to be."""
     of_flows: Sequence[Observation] = ()
     """What each flow of a trusted run says, as far as the quantity applies to it."""
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether none of its flows came to its end, so that every number is a limit."""
+        return bool(self.of_flows) and all(it.state == State.CENSORED for it in self.of_flows)
 
     def mean(self, alpha: float = ALPHA) -> Mean:
         """Over all repetitions. Raises NotMeasured without any, and where some have no number: a mean over

@@ -17,7 +17,7 @@ from gauntlet.attack.verdict import BROKEN, GROWTH_BYTES, HELD, INVALID, SERVED,
 from gauntlet.figures.look import Look, finished, multiple_width, small_multiples
 from gauntlet.figures.style import on_dark
 from gauntlet.figures.tidy import add, data, in_order
-from gauntlet.metrics.numbers import counted, number
+from gauntlet.metrics.numbers import MISSING, counted, number
 from gauntlet.report.document import render
 from gauntlet.results.files import failures_named, write_whole
 
@@ -28,6 +28,16 @@ ATTACKED, ALONE = "attacked", "left alone"
 _CURVES = "curves"
 _SHORTEST_S = 1e-4
 """Where curves begin that have no earlier step: a log axis has no zero."""
+_HEADS = (
+    "Served",
+    "Half by",
+    "Half by, left alone",
+    "Server, of a core",
+    "Process grew by",
+    "Sockets grew by",
+    "Begun by the attacker",
+)
+"""Of the columns of numbers, in the order that a row has them."""
 _BADGES = {HELD: "good", BROKEN: "bad", INVALID: "none"}
 
 RULES = (
@@ -70,15 +80,18 @@ def html(found: Sequence[Found], about: About) -> str:
     """The whole page."""
     told = [it for it in found if it.verdict.verdict != INVALID]
     specs = {_CURVES: finished(_curves(told))} if told else {}
+    rows = [_row(it) for it in found]
+    shown = [place for place in range(len(_HEADS)) if any(row["numbers"][place] != MISSING for row in rows)]
     return render(
         "attack.html.j2",
-        more_css=("evidence.css",),
+        more_css=("evidence.css", "attack.css"),
         protocol_css=_dark(),
         page_data={"figures": {name: {"spec": spec} for name, spec in specs.items()}, "series": []},
         title="A server under attack",
         subtitle=f"{about.server} · {counted(len(found), 'attack')}",
         answer=_answer(found),
-        rows=[_row(it) for it in found],
+        heads=[_HEADS[place] for place in shown],
+        rows=[{**row, "numbers": [row["numbers"][place] for place in shown]} for row in rows],
         figures=list(specs),
         rules=RULES,
         provenance=_provenance(about),
@@ -115,25 +128,25 @@ def _row(found: Found) -> dict[str, Any]:
             f"{totals.get('sent', 0)} of {totals.get('offered', 0)}",
         ]
         if told
-        else ["–"] * 7,
+        else [MISSING] * len(_HEADS),
     }
 
 
 def _served(outcome: Outcome) -> str:
     asked = outcome.during_attack()
-    return f"{served_share(asked):.1%} of {len(asked)}" if asked else "–"
+    return f"{served_share(asked):.1%} of {len(asked)}" if asked else MISSING
 
 
 def _median(outcome: Outcome) -> str:
     curve = _curve(outcome)
     if curve is None:
-        return "–"
+        return MISSING
     time_s = curve.quantile_s(0.5)
     return f"more than {curve.limit_s:g} s" if time_s is None else f"{number(time_s * 1e3)} ms"
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{number(share * 100)} %"
+    return MISSING if share is None else f"{number(share * 100)} %"
 
 
 def _curve(outcome: Outcome) -> Curve | None:

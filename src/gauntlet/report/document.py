@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from gauntlet import __version__
 from gauntlet.engine import cache_folder
+from gauntlet.metrics.numbers import grouped
 from gauntlet.results.files import write_whole
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
@@ -53,6 +54,7 @@ def render_still(template: str, *, more_css: Sequence[str] = (), last_css: str =
         finalize=_with_units_kept,
         loader=jinja2.FunctionLoader(_text),
     )
+    environment.filters["grouped"] = grouped
     styles = [_text("report.css"), *(_text(name) for name in more_css), last_css]
     page = environment.get_template(template).render(
         css=Markup("\n".join(styles)), version=__version__, **values

@@ -14,7 +14,7 @@ from gauntlet.errors import NotMeasured
 from gauntlet.metrics.adjusted import ADJUSTED
 from gauntlet.metrics.ecdf import ALPHA
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
-from gauntlet.metrics.numbers import MISSING, interval_text, number
+from gauntlet.metrics.numbers import MISSING, bounding, interval_text, number
 from gauntlet.metrics.selected import LeftOut
 from gauntlet.studies.model import Study
 from gauntlet.studies.power import Power, half_width, power
@@ -30,11 +30,14 @@ EXACT = "exact"
 """Method of a `Mean` that no repetition can change: a formula's value."""
 
 
-TIMES = "times that with "
+TIMES = "times that "
 """How a ratio says what it is of."""
 
-THAN = "than with "
+THAN = "than "
 """How a difference says from what."""
+
+AT_MOST, AT_LEAST = "at most", "at least"
+"""What a comparison is where one side did not end in any repetition: its limit stands for it."""
 
 
 OVER_THE_LINE = ", over the whole line"
@@ -103,6 +106,12 @@ class Decision:
     """Whether the value is no mean: a formula's, or the least or the greatest of the repetitions."""
     against: str = ""
     """Of a comparison, what its number is of, for people: times that with TCP Reno."""
+    limited: str = ""
+    """`AT_MOST` or `AT_LEAST` where the value is no mean but a bound on it."""
+    together: int = 0
+    """For how many parts at once its interval holds, where it allows for having looked at several."""
+    chosen: str = ""
+    """Of a claim of several parts, whose number is shown, for people."""
 
     def because(self, words: str) -> "Decision":
         """The same with more to say, first."""
@@ -127,16 +136,27 @@ class Decision:
         """The value for people, with its unit; a dash without one."""
         if self.value is None:
             return MISSING
-        exact = (self.exact or self.n == 0) and float(self.value * self.factor).is_integer()
         unit = f" {self.unit}" if self.unit else ""
+        if self.limited:
+            return f"{self.limited} {bounding(self.value * self.factor, up=self.limited == AT_MOST)}{unit}"
+        exact = (self.exact or self.n == 0) and float(self.value * self.factor).is_integer()
         return number(self.value * self.factor, 0 if exact else None) + unit
 
     @property
     def interval(self) -> str:
-        """The interval for people in the unit of `shown`; empty without one or without spread."""
-        if self.value is None or self.low == self.high:
+        """The interval for people in the unit of `shown`; empty without one or without spread, and of a
+        bound, whose spread says nothing of what lies beyond it.
+        """
+        if self.value is None or self.low == self.high or self.limited:
             return ""
         return interval_text(Mean(self.value, self.low, self.high, self.n, ""), self.factor)
+
+    @property
+    def confidence(self) -> str:
+        """What the interval holds at, for people."""
+        if not self.together:
+            return "95 %"
+        return f"95 % for {'both' if self.together == 2 else f'all {self.together}'} parts at once"
 
     @property
     def measured(self) -> str:
@@ -150,11 +170,15 @@ class Decision:
         """
         if not self.against or self.value is None:
             return self.shown
-        if self.against.startswith(TIMES):
-            return f"{self.shown} {self.against}"
-        if self.value == 0:
-            return f"{self.shown} more {self.against}"
-        return f"{self.shown.lstrip('−')} {'more' if self.value > 0 else 'less'} {self.against}"
+        against = self.against + {AT_MOST: ", of which none ended", AT_LEAST: ", and none ended"}.get(
+            self.limited, ""
+        )
+        if against.startswith(TIMES):
+            return f"{self.shown} {against}"
+        if self.value >= 0:
+            return f"{self.shown} more {against}"
+        turned = {AT_MOST: AT_LEAST, AT_LEAST: AT_MOST}.get(self.limited, "")
+        return f"{replace(self, value=-self.value, limited=turned).shown} less {against}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as verdicts.json holds it."""
@@ -204,6 +228,7 @@ def judged(
     factor: float = 1.0,
     left_out: LeftOut | None = None,
     against: str = "",
+    limited: str = "",
 ) -> Decision:
     """The decision that an interval and bounds make.
 
@@ -239,6 +264,7 @@ def judged(
         deterministic=deterministic,
         exact=mean.method == EXACT,
         against=against,
+        limited=limited,
     )
 
 

@@ -14,13 +14,13 @@ from gauntlet.errors import NotMeasured
 from gauntlet.figures.kind import Chart, Table
 from gauntlet.figures.look import GRID, HALF_WIDTH, INK, MUTED, PAGE_WIDTH, finished
 from gauntlet.figures.style import on_dark
-from gauntlet.metrics.numbers import counted, listed, number
+from gauntlet.metrics.numbers import counted, grouped, listed, number
 from gauntlet.report.document import render
 from gauntlet.report.page import host_words
 from gauntlet.results.files import failures_named, write_whole
 from gauntlet.studies import use
 from gauntlet.studies.calibrated import behind
-from gauntlet.studies.decide import FEWEST_REPETITIONS, Verdict
+from gauntlet.studies.decide import FEWEST_REPETITIONS, Decision, Verdict
 from gauntlet.studies.explained import explained
 from gauntlet.studies.judging import MEASURED, Judged, beside, counts, measured, not_played
 from gauntlet.studies.model import Figure, Study
@@ -48,7 +48,8 @@ RULES = (
     f"than {FEWEST_REPETITIONS} repetitions, or what is needed was not run.",
     "A claim of several parts is reproduced when every part is, and not reproduced when one part is not "
     "at a confidence that allows for the number of parts (Bonferroni). The number shown is that of the "
-    "part that decides.",
+    "part that decides: the first that fails, else the first that is undecided, else the first. Of one that "
+    "fails the interval is at that confidence, so it is wider than the part's own in the list of parts.",
     "Only measured claims are counted. Calibrated: a parameter was chosen so that the value is met. By "
     "formula: nothing was played. Unavoidable: it cannot come out otherwise. Each says why.",
     "Where a study has a registration, rules, experiments and a seed of which nothing had been seen were "
@@ -125,6 +126,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         counts=list(counts(measured(judged)).items()),
         tabs=list(counts(judged).items()),
         answer=_answer(judged),
+        compared=_compared,
         not_counted=beside(judged),
         measured=len(measured(judged)),
         headlines=_headlines(study, judged),
@@ -137,7 +139,7 @@ def html(study: Study, summary: Summary, judged: Sequence[Judged], about: About)
         notes=study.notes,
         runs=summary.runs,
         trusted=trusted,
-        trust_words=f"{trusted} of {counted(summary.runs, 'run')} are trusted.",
+        trust_words=grouped(f"{trusted} of {counted(summary.runs, 'run')} are trusted."),
         trust=[{**part, "name": name, "done": _done(summary, name)} for name, part in manifest.items()],
         silent=any(summary.flows_done(name)[0] is None for name in manifest),
         benches=[_bench(name, part, study) for name, part in summary.bench_manifest().items()],
@@ -184,6 +186,14 @@ def _answer(judged: Sequence[Judged]) -> str:
         f"{held[Verdict.REPRODUCED]} of {counted(len(those), what)} reproduced, "
         f"{held[Verdict.NOT_REPRODUCED]} not, {held[Verdict.UNDECIDED]} undecided."
     )
+
+
+def _compared(decision: Decision) -> str:
+    """`Decision.compared` with commas between thousands, but not in names: RSA 2048 stays what it is."""
+    if not decision.against:
+        return grouped(decision.shown)
+    before, against, after = decision.compared.partition(decision.against)
+    return grouped(before) + against + after
 
 
 def _headlines(study: Study, judged: Sequence[Judged]) -> list[Judged]:
@@ -233,7 +243,8 @@ def _cell(text: str, numeric: bool) -> dict[str, Any]:
     """A cell with its classes and the parts that stay whole."""
     if not numeric:
         return {"css": "", "parts": [text]}
-    return {"css": "num counted" if _COUNT.match(text) else "num", "parts": _PART.split(text)}
+    css = "num counted" if _COUNT.match(text) else "num"
+    return {"css": css, "parts": _PART.split(grouped(text))}
 
 
 def _figure(shown: _Shown, study: Study) -> dict[str, Any]:
@@ -287,7 +298,7 @@ def _subtitle(study: Study, summary: Summary, about: About) -> str:
     ]
     if summary.runs:
         words += [
-            counted(summary.runs, "run"),
+            grouped(counted(summary.runs, "run")),
             f"{_time(sum(part['virtual_s'] for part in parts))} of virtual time",
         ]
     return " · ".join(words + ([f"Linux {', '.join(kernels)}"] if kernels else []))

@@ -65,6 +65,15 @@ def _mark(judged: Judged) -> Text:
     return Text(mark if judged.group == MEASURED else f"({mark})", style=colour)
 
 
+def key(judged: Sequence[Judged]) -> Text:
+    """What the signs of the table are, in one line of eighty letters."""
+    signs = [Text(f"{mark} {verdict}", style=colour) for verdict, (mark, colour) in MARKS.items()]
+    bracketed = any(it.group != MEASURED for it in judged)
+    return (
+        Text(", ").join([*signs, Text("( ) not counted")] if bracketed else signs).append("; [95 % interval]")
+    )
+
+
 def tally(judged: Sequence[Judged]) -> Text:
     """How many measured claims have each verdict, and how many others there are."""
     those, others = measured(judged), beside(judged)
@@ -133,7 +142,7 @@ def summary_of(
     return Group(
         Text(study.title, style="bold"),
         *([Padding(first, (1, 0, 0, 0))] if first else []),
-        *([Padding(table(played, width), (1, 0))] if played else []),
+        *([Padding(Group(key(played), table(played, width)), (1, 0))] if played else []),
         tally(judged),
         *([why] if why else []),
         *([departed] if departed else []),

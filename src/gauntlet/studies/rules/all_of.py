@@ -3,8 +3,8 @@
 Reproduced when every part is. Not reproduced when one part is not, at a confidence that allows for having
 looked at several (Bonferroni); a single part that fails by chance shall not sink the claim. Else undecided.
 What is said counts the parts that hold, each judged alone, and those that fail at that confidence.
-The number shown is that of the part that decides: the first that fails, else the first that is undecided,
-else the one closest to its bound.
+The number shown is that of the part that decides: the first that fails, with an interval at that confidence,
+else the first that is undecided, else the first.
 """
 
 import itertools
@@ -89,17 +89,19 @@ class Rule(Ruled):
         ]
         could = None
         if failed:
-            shown, verdict = failed[0], Verdict.NOT_REPRODUCED
+            shown, verdict = replace(failed[0], together=len(rules)), Verdict.NOT_REPRODUCED
+            chosen = "the first part that fails"
         elif open_:
             shown, verdict = open_[0], Verdict.UNDECIDED
+            chosen = "the first part that is open"
             could = of_all(shown.power, [part.power for part in open_])
         else:
-            shown, verdict = parts[0], Verdict.REPRODUCED
+            shown, verdict, chosen = parts[0], Verdict.REPRODUCED, "the first part"
         held = sum(part.verdict == Verdict.REPRODUCED for part in parts)
         reason = "" if shown.value is None else f"{held} of {len(parts)} parts hold"
         if reason and failed:
             reason += f", {len(failed)} {'fails' if len(failed) == 1 else 'fail'}"
-        return replace(shown, verdict=verdict, parts=parts, power=could).because(reason)
+        return replace(shown, verdict=verdict, parts=parts, power=could, chosen=chosen).because(reason)
 
 
 def _open(alone: Decision, strict: Decision, parts: int) -> Decision:

@@ -3,6 +3,7 @@
 The ratio (or difference) `this` over `that` is taken in each repetition, which both rode on the same stretch,
 and its mean's interval is held against the bounds. The mean of ratios is the geometric one; where a side is
 zero in some repetition it is the ratio of the means, and the verdict says so (`gauntlet.metrics.ratios`).
+Where none of one side came to its end, its limit stands for it, and the number is a bound and shown as one.
 With both bounds the claim is one of equivalence: the whole interval must lie inside the band.
 """
 
@@ -17,12 +18,13 @@ from gauntlet.metrics.adjusted import adjusted
 from gauntlet.metrics.intervals import Mean, the_same
 from gauntlet.metrics.quantity import shown
 from gauntlet.metrics.ratios import ratio
-from gauntlet.metrics.selected import LeftOut
-from gauntlet.studies.decide import THAN, TIMES, Context, Decision, judged
+from gauntlet.metrics.selected import LeftOut, Selected
+from gauntlet.studies.decide import AT_LEAST, AT_MOST, THAN, TIMES, Context, Decision, judged
 from gauntlet.studies.rules.base import Bounded, Measuring, Selecting, described
 from gauntlet.studies.select import Selection
 
 KIND = "comparison"
+_ALL = "all"
 
 
 class Rule(Bounded, Measuring):
@@ -42,9 +44,13 @@ class Rule(Bounded, Measuring):
 
     def decide(self, context: Context) -> Decision:
         """See the module."""
-        paired, left_out, zeros = self.paired(context)
+        one, other = self.read(context, self.this), self.read(context, self.that)
+        paired, left_out, zeros = self._paired(context, one, other)
         kpi = shown(self.quantity, context.study.measures)
         difference = self.measure == "difference"
+        limited = {(True, False): AT_LEAST, (False, True): AT_MOST}.get((one.at_limit, other.at_limit), "")
+        side = "first" if limited == AT_LEAST else "second"
+        bound = f"none of the {side} came to its end, so its limit stands for it" if limited else ""
         return judged(
             paired,
             self.bounds,
@@ -52,8 +58,17 @@ class Rule(Bounded, Measuring):
             unit=kpi.shown_unit if difference else "",
             factor=kpi.shown_factor if difference else 1.0,
             left_out=left_out,
-            against=f"{THAN if difference else TIMES}{self._apart(context)[1]}",
-        ).because(zeros)
+            against=f"{THAN if difference else TIMES}{self._against(context)}",
+            limited=limited,
+        ).because("; ".join(it for it in (zeros, bound) if it))
+
+    def _against(self, context: Context) -> str:
+        """What it is compared to, in a sentence: "with TCP BBR", "over HTTP/3", "in quiet"."""
+        that = self._apart(context)[1]
+        one, other = (str(it.get("experiment", self.experiment)) for it in (self.this, self.that))
+        if that == _ALL and one != other:
+            return f"in {other}"
+        return that if that.startswith("over ") else f"with {that}"
 
     def _sides(self, context: Context) -> str:
         """What differs between the two: "loss 1 % relative to loss 0 %"."""
@@ -67,18 +82,17 @@ class Rule(Bounded, Measuring):
             {name: value for name, value in one.items() if name not in other or other[name] != value}
             for one, other in ((self.this, self.that), (self.that, self.this))
         )
-        return self.under(context, this), self.under(context, that) or "all"
+        return self.under(context, this), self.under(context, that) or _ALL
 
     def _shared(self, context: Context) -> str:
         same = {name: value for name, value in self.this.items() if self.that.get(name) == value}
         return self.under(context, same)
 
-    def paired(self, context: Context) -> tuple[Mean, LeftOut, str]:
+    def _paired(self, context: Context, one: Selected, other: Selected) -> tuple[Mean, LeftOut, str]:
         """The mean over repetitions of the ratio or difference, and what is to be said of zeros.
 
         Raises NotMeasured without a pair, and where the lower side of a ratio is zero throughout.
         """
-        one, other = self.read(context, self.this), self.read(context, self.that)
         one.check()
         other.check()
         shared = sorted(one.values.keys() & other.values.keys())
