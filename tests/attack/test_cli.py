@@ -234,6 +234,19 @@ def test_ones_own_server_is_started_and_a_broken_one_ends_with_1(
 
 @two_cores
 @pytest.mark.usefixtures("calm")
+def test_what_was_played_stays_where_the_rest_cannot_be(gauntlet: Gauntlet) -> None:
+    begun = f"exec {sys.executable} {FAKES / 'server.py'} --listen {{address}} --protocol h1"
+    command = f"case {{protocol}} in h1) {begun} ;; esac; echo only h1 >&2; exit 3"
+    words = ("--server", command, *QUICK, "--protocol", "h2", "--json", "--out", "kept")
+    result = gauntlet("attack", "run", "flood", *words)
+    assert result.exit_code != 0
+    assert "ended with code 3 before it served: only h1" in result.stderr
+    assert [it["protocol"] for it in json.loads(result.stdout)["found"]] == ["h1"]
+    assert json.loads(Path("kept/attacks.json").read_text()) == json.loads(result.stdout)
+
+
+@two_cores
+@pytest.mark.usefixtures("calm")
 def test_an_attack_on_a_long_answer_tells_nothing_of_a_server_that_has_none(gauntlet: Gauntlet) -> None:
     short = ("--protocol", "h1", "--seconds", "3", "--held", "5", "--quota", "100%", "--json")
     result = gauntlet("attack", "run", "window-starvation", *short)

@@ -143,16 +143,18 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
         _refuse_what_cannot_be_written(out)
     if words := idle.busy(patience_s=0):
         click.echo(f"This machine is at work, and runs may be invalid for it: {words}.", err=True)
-    found = []
-    for one in laboratory.attacks(asked, lambda words: click.echo(words, err=True)):
-        found.append(one)
-        if not json_:
-            click.echo("\n".join(terminal.lines(one)))
-    if json_:
-        print_json(_as_data(asked, found))
-    if out is not None:
-        _keep(asked, found, out)
-        click.echo(f"Kept in {out}.", err=True)
+    found: list[Found] = []
+    try:
+        for one in laboratory.attacks(asked, lambda words: click.echo(words, err=True)):
+            found.append(one)
+            if not json_:
+                click.echo("\n".join(terminal.lines(one)))
+    finally:  # What was played is told and kept, whatever ended the rest.
+        if found and json_:
+            print_json(_as_data(asked, found))
+        if found and out is not None:
+            _keep(asked, found, out)
+            click.echo(f"Kept in {out}.", err=True)
     ctx.exit(0 if all(it.verdict.verdict == HELD for it in found) else 1)
 
 
