@@ -240,26 +240,35 @@ def fallen(server: str) -> list[str]:
     return sorted({it["attack"] for it in of if it["holds"] < 1.0})
 
 
+WEAKNESSES = ("weaknesses", "weaknesses-tcp", "weaknesses-libraries")
+
+
 def withstood(server: str, bound: str, *overs: str) -> str:
     """How many attacks were withstood in every run, of those that were tried over these."""
     held: dict[tuple[str, str], list[bool]] = {}
-    for bench in ("weaknesses", "weaknesses-tcp"):
+    for bench in WEAKNESSES:
         for it in runs(bench, server=server, bound=bound, invalid=0.0):
             if it["over"] in overs:
                 held.setdefault((it["attack"], it["over"]), []).append(it["holds"] == 1.0)
     return f"{sum(map(all, held.values()))} of {len(held)}" if held else "–"
 
 
-VERSIONS = MANIFEST["benches"]["weaknesses"]["machine"]["servers"]
+VERSIONS = {
+    name: version
+    for bench in WEAKNESSES
+    for name, version in MANIFEST["benches"][bench]["machine"]["servers"].items()
+}
 
 
 @pytest.mark.parametrize(
     ("named", "server", "bound"),
     [
         ("Gauntlet's own server", "own", "as it is"),
+        ("the same over s2n-quic", "s2n-quic", "as it is"),
         ("the same without the bound that stops the attack (a control)", "own", "weakened"),
         (f"nginx {VERSIONS['nginx'].split()[0]}", "nginx", "as it is"),
         (f"Caddy {VERSIONS['caddy']}, as Debian has it", "caddy", "as it is"),
+        (f"aioquic {VERSIONS['aioquic']}", "aioquic", "as it is"),
         (f"quiche {VERSIONS['quiche']}", "quiche", "as it is"),
         (
             f"quiche {VERSIONS['quiche-old']}, from before three advisories (a control)",
@@ -281,6 +290,35 @@ def test_how_often_each_attack_was_played_is_the_summary_s() -> None:
     assert {it["server"] for it in runs("weaknesses") if it["over"] != "h3"} == {"own"}
     assert f"`--only weaknesses-tcp` ({len(runs('weaknesses-tcp'))} runs, all valid)" in PAGE
     assert [len(runs(it, invalid=1.0)) for it in ("weaknesses", "weaknesses-tcp")] == [1, 0]
+
+
+def test_what_aioquic_falls_by_is_the_summary_s() -> None:
+    of: dict[str, list[dict[str, Any]]] = {}
+    for it in runs("weaknesses-libraries", server="aioquic", invalid=0.0):
+        of.setdefault(it["attack"], []).append(it)
+    always = {it for it, found in of.items() if len(found) == 3 and not any(run["holds"] for run in found)}
+    sometimes = {it for it, found in of.items() if 0 < sum(run["holds"] for run in found) < len(found)}
+    assert (len(always), sometimes) == (11, {"handshake-stall"})
+    assert [run["holds"] for run in of["long-settings"]] == [0.0]
+    unserved = {it for it in always if all(run["served_share"] < 0.95 for run in of[it])}
+    assert len(unserved) == 9
+    every = sorted(100 * run["served_share"] for it in unserved for run in of[it])
+    assert f"Under nine of the eleven {every[0]:.0f} to {every[-1]:.0f} % of honest requests" in PAGE
+    grown = {it: megabytes("weaknesses-libraries", server="aioquic", attack=it) for it in always}
+    kept = [grown[it] for it in ("window-starvation", "ack-withholding")]
+    least, most = min(int(it[0]) for it in kept), max(int(it[1]) for it in kept)
+    assert f"nobody takes or acknowledges leave {least} to {most} MB" in PAGE
+    assert f"come too early {' to '.join(grown['optimistic-ack'])} MB" in PAGE
+    assert len(SUMMARY.flows("weaknesses-libraries").to_pylist()) == 96
+
+
+def test_what_makes_clients_of_caddy_wait_is_the_summary_s() -> None:
+    late = ("ack-withholding", "body-drip", "rapid-reset")
+    waited = [
+        mean("weaknesses", "delay_restricted_mean_s", server="caddy", over="h3", attack=it) for it in late
+    ]
+    assert f"in the mean {wait(waited[0])} (who" in PAGE
+    assert f"{wait(waited[1])} (bodies in drops) and {waited[2]:.1f} s (requests that are taken back)" in PAGE
 
 
 def megabytes(bench: str, **of: Any) -> tuple[str, str]:
@@ -387,8 +425,48 @@ def test_what_early_data_saves_is_the_summary_s() -> None:
     assert (
         f"executes {ratios[0]:.2f} of what a ticket alone takes over TLS and TCP, and {ratios[1]:.2f}" in PAGE
     )
-    invalid = [it["certificate"] for it in SUMMARY.flows("cost").to_pylist() if it["invalid"]]
-    assert invalid == ["ed25519"] * 2
+    assert not [it for it in SUMMARY.flows("cost").to_pylist() if it["invalid"]]
+
+
+def test_what_differs_while_nobody_attacks_is_the_summary_s() -> None:
+    def ms(kpi: str, over: str) -> float:
+        return 1e3 * mean("cost", kpi, over=over, certificate="p-256", **PLAIN)
+
+    def row(*kpis: str) -> str:
+        cells = [", ".join(f"{ms(it, over):.2f}" for it in kpis) for over in ("h2", "h3")]
+        return f" | {cells[0]} | {cells[1]} |"
+
+    ends = ("server_cpu_a_handshake_s", "client_cpu_a_handshake_s")
+    assert f"until the client's handshake is over{row('handshake_median_s')}" in PAGE
+    assert f"to the last byte of its answer{row('request_median_s')}" in PAGE
+    assert f"kernel included (means): server, client{row(*ends)}" in PAGE
+    more = {it: ms(it, "h3") - ms(it, "h2") for it in (*ends, "handshake_median_s", "request_median_s")}
+    waits = more["handshake_median_s"] + more["request_median_s"]
+    said = (
+        f"waits {waits:.1f} ms longer over QUIC, and the two processes compute {sum(map(more.get, ends)):.1f}"
+    )
+    assert said in PAGE
+    assert f"the server {more[ends[0]]:.1f}, the client {more[ends[1]]:.1f}" in PAGE
+
+
+@pytest.mark.parametrize("claim", ["handshake-longer-over-quic", "request-alike"])
+def test_intervals_of_what_differs_while_nobody_attacks_are_the_verdicts(claim: str) -> None:
+    decided = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"][claim]
+    shown = " [".join(f"{decided[it]:.2f}" for it in ("value", "low"))
+    assert f"{shown} to {decided['high']:.2f}]" in PAGE
+
+
+def test_rsa_by_computing_time_is_that_of_the_runs() -> None:
+    said = []
+    for over in ("h2", "h3"):
+        of = {
+            it: {run["repetition"]: run["server_cpu_a_handshake_s"] for run in found}
+            for it in ("rsa-2048", "p-256")
+            if (found := runs("cost", over=over, certificate=it, **PLAIN))
+        }
+        times = sorted(of["rsa-2048"][it] / of["p-256"][it] for it in of["p-256"])
+        said.append(f"{times[0]:.1f} to {times[-1]:.1f}")
+    assert f"({said[0]} and {said[1]} in the runs)" in PAGE
 
 
 IN_PATH = (
