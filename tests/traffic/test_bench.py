@@ -62,7 +62,10 @@ def test_a_first_look_has_every_trial_and_plays_each_visit_once(
     monkeypatch.setattr(engines, "installed", Engine)
     monkeypatch.setattr(forest, "TREES", 10)
     parts = Parts(tmp_path, {})
-    found = traffic_sites.BENCH.measure(True, 7, told, parts)
+    words: list[str] = []
+    found = traffic_sites.BENCH.measure(True, 7, words.append, parts)
+    kinds = ["trial" if ": trial " in it else "visits" for it in words]
+    assert kinds == sorted(kinds, reverse=True), "no visit is played by a process that has learnt"
     traffic_sites.BENCH.check(found.table)
     plan = traffic_sites.BENCH.quick
     assert found.table.num_rows == plan.repetitions * plan.details["trials"]
@@ -81,6 +84,7 @@ def test_a_first_look_has_every_trial_and_plays_each_visit_once(
     groups, versions = 1, 2
     assert len(play.asked) == plan.repetitions * versions * (1 + groups)
     assert len({site for it in play.asked for site in it.sites}) == plan.repetitions * (3 + 5)
+    monkeypatch.setattr(traffic_sites, "told", lambda *_: pytest.fail("a trial that is there is tried again"))
     again = traffic_sites.BENCH.measure(True, 7, told, parts)
     assert again.table.equals(found.table)
     assert len(play.asked) == plan.repetitions * versions * (1 + groups), (

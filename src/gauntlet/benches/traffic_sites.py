@@ -99,25 +99,34 @@ def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     engine = engines.installed()
     same = {"engine": engine.identity()}
     trials = list(_trials(quick))
-    rows: list[dict[str, Any]] = []
+    played_of = {
+        "monitored": (_monitored, tuple(_UNPADDED if quick else VERSIONS)),
+        "others": (_others, tuple(_UNPADDED)),
+    }
+    repetitions = range(1, scale.repetitions + 1)
+    own = {it: seeds.derive(seed, "traffic", it) for it in repetitions}
     raw: dict[str, pa.Table] = {}
-    for repetition in range(1, scale.repetitions + 1):
-        own = seeds.derive(seed, "traffic", repetition)
-        found: dict[str, dict[str, Sequences]] = {}
-        for what, play, versions in (
-            ("monitored", _monitored, tuple(_UNPADDED if quick else VERSIONS)),
-            ("others", _others, tuple(_UNPADDED)),
-        ):
+    for repetition in repetitions:
+        for what, (play, versions) in played_of.items():
             for version in versions:
                 tell(f"Repetition {repetition} of {scale.repetitions}: visits over {version}, {what} sites.")
                 name = f"{what}-{version}-{repetition}"
-                raw[name] = parts.take(name, same, partial(play, scale, repetition, version, own))
-                found.setdefault(what, {})[version] = Sequences.from_table(raw[name])
-        seen = Seen(found["monitored"], found["others"])
+                visited = partial(play, scale, repetition, version, own[repetition])
+                raw[name] = parts.take(name, same, visited)
+    # Only now: the network brings threads, and a process that has them should not be forked for visits.
+    rows = []
+    for repetition in repetitions:
+        seen = Seen(
+            *(
+                {it: Sequences.from_table(raw[f"{what}-{it}-{repetition}"]) for it in versions}
+                for what, (_, versions) in played_of.items()
+            )
+        )
         for number, trial in enumerate(trials, start=1):
             tell(f"Repetition {repetition}: trial {number} of {len(trials)}, {trial.attack}.")
-            rows.append({REPETITION: repetition, **told(trial, seen, own)})
-    return Measured(table(rows), {**description(), **engine.describe()}, raw)
+            tried = partial(_tried, trial, seen, repetition, own[repetition])
+            rows.append(parts.take(f"trial-{repetition}-{number}", same, tried))
+    return Measured(pa.concat_tables(rows), {**description(), **engine.describe()}, raw)
 
 
 def _monitored(scale: _Scale, repetition: int, version: str, seed: int) -> pa.Table:
@@ -135,6 +144,10 @@ def _others(scale: _Scale, repetition: int, version: str, seed: int) -> pa.Table
         some = played(Visits(sites, 1, 1, version, own))
         found.append(replace(some, session=some.session + _OTHER_SESSIONS_FROM + group))
     return joined(found).to_table()
+
+
+def _tried(trial: Trial, seen: Seen, repetition: int, seed: int) -> pa.Table:
+    return table([{REPETITION: repetition, **told(trial, seen, seed)}])
 
 
 def table(rows: list[dict[str, Any]]) -> pa.Table:
