@@ -229,8 +229,9 @@ def test_the_answer_is_kept_as_a_page_and_as_data(gauntlet: Gauntlet) -> None:
     result = gauntlet("attack", "run", "flood", *QUICK, "--out", "kept")
     assert result.exit_code == 0, result.output
     assert result.stderr.endswith("Kept in kept.\n")
-    assert json.loads(Path("kept/attacks.json").read_text())["found"][0]["verdict"] == "held"
-    assert "1 of 1 attack held, 0 broken, 0 invalid." in Path("kept/report.html").read_text()
+    kept, page = json.loads(Path("kept/attacks.json").read_text()), Path("kept/report.html").read_text()
+    assert (kept["found"][0]["verdict"], kept["whole"]) == ("held", True)
+    assert "1 of 1 attack held, 0 broken, 0 invalid." in page and "broken off" not in page
 
 
 @two_cores
