@@ -70,6 +70,13 @@ def test_fractions(value: object, expected: float) -> None:
     assert units.fraction(value) == expected
 
 
+@pytest.mark.parametrize("value", ["19%", 0.19, 0])
+def test_a_fraction_below_the_least_is_refused_however_it_is_written(value: object) -> None:
+    with pytest.raises(UserError, match=r"20% to 100%"):
+        units.fraction(value, least=0.2)
+    assert units.fraction(0.2, least=0.2) == units.fraction("20%", least=0.2) == 0.2
+
+
 def test_frequency() -> None:
     assert units.frequency_hz("1.4MHz") == 1_400_000.0
 

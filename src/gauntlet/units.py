@@ -149,15 +149,18 @@ def fraction(value: object, where: str | None = None, *, least: float = 0.0) -> 
 
     The plain number 1 is refused: it may be meant as one per cent or as all.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and not 0 <= value < 1:
-        raise UserError(f"{_at(where)}the share {_show(value)} is unclear; write a percentage such as '1%'.")
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    bare = re.fullmatch(r"\s*(\d{1,2}(?:\.\d+)?)\s*", value) if isinstance(value, str) else None
-    number = _parse(value, "share", _FRACTIONS, f"{bare[1]}%" if bare else "1%", where)
-    if not least <= float(number) <= 1:
+        if not 0 <= value < 1:
+            raise UserError(
+                f"{_at(where)}the share {_show(value)} is unclear; write a percentage such as '1%'."
+            )
+        share = float(value)
+    else:
+        bare = re.fullmatch(r"\s*(\d{1,2}(?:\.\d+)?)\s*", value) if isinstance(value, str) else None
+        share = float(_parse(value, "share", _FRACTIONS, f"{bare[1]}%" if bare else "1%", where))
+    if not least <= share <= 1:
         raise UserError(_negative(value, "share", where, f"a share from {format_fraction(least)} to 100%"))
-    return float(number)
+    return share
 
 
 def format_rate(bps: float) -> str:

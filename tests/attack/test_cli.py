@@ -4,20 +4,26 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from gauntlet.attack import arena, functions, gates, unattacked
+from gauntlet.attack import arena, functions, gates, laboratory, unattacked, verdict
 from gauntlet.attack.certificates import KEYS
 from gauntlet.attack.functions import Spent
-from gauntlet.attack.kinds import ATTACKS, PROTOCOLS
+from gauntlet.attack.kinds import ATTACKS, KINDS, PROTOCOLS
+from gauntlet.attack.laboratory import Asked, Found
 from gauntlet.attack.programs import ATTACKER, CLIENT, SERVER
 from gauntlet.attack.servers.contract import DEFENCES
 from gauntlet.attack.servers.registry import SERVERS
 from gauntlet.benches import idle
+from gauntlet.cli import output
 from gauntlet.cli.attack import run
+from gauntlet.errors import RunError
+from gauntlet.report import attacked
+from tests.attack import factory
 from tests.attack.conftest import FAKES, two_cores
 from tests.cli.conftest import Gauntlet, gauntlet, refused
 
@@ -33,6 +39,26 @@ def calm(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gates, "CLIENT_OF_A_CORE", float("inf"))
     monkeypatch.setattr(gates, "LATE_S", 5.0)
     monkeypatch.setattr(idle, "busy", lambda **_: "")
+
+
+Ends = Callable[[BaseException | None], None]
+
+
+@pytest.fixture
+def played(calm: None, monkeypatch: pytest.MonkeyPatch) -> Ends:
+    """Nothing runs: a flood is found to be held, and then what is given ends the run."""
+
+    def ends(error: BaseException | None) -> None:
+        def attacks(asked: Asked, tell: object) -> Iterator[Found]:
+            hit, alone = (factory.outcome(factory.run(it), [0.01] * 10) for it in ("flood", None))
+            yield Found(KINDS["flood"], "h3", hit, alone, verdict.judged(hit, alone))
+            if error is not None:
+                raise error
+
+        monkeypatch.setattr(laboratory, "check", lambda _: None)
+        monkeypatch.setattr(laboratory, "attacks", attacks)
+
+    return ends
 
 
 def test_the_list_has_every_attack(gauntlet: Gauntlet) -> None:
@@ -93,6 +119,16 @@ def test_instructions_need_what_counts_them(
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda _: None)
     refused(gauntlet("attack", "instructions"), 2, "valgrind is not installed")
+
+
+@two_cores
+def test_instructions_need_gauntlets_own_server(
+    programs: Path, gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena, "ready_to_count", lambda: None)
+    monkeypatch.setattr(functions, "handshake", lambda *_: {"server": Spent({}), "client": Spent({})})
+    (programs / SERVER).unlink()
+    refused(gauntlet("attack", "instructions"), 2, SERVER)
 
 
 @pytest.mark.parametrize("listen", ["192.0.2.1:443", "10.0.0.1:443", "0.0.0.0:443", "localhost:443"])
@@ -169,7 +205,9 @@ def test_the_answer_as_data(gauntlet: Gauntlet) -> None:
     assert len(found["curve_alone"]["time_s"]) == len(found["curve_alone"]["low"])
     assert 0 < found["alone"]["connected_mean_s"] < found["alone"]["end_mean_s"]
     assert answer["server"]["libraries"] == {"hyper": "1.0"}
+    assert answer["whole"] is True
     assert answer["asked"] == {
+        "attacks": ["flood"],
         "command": None,
         "protocols": ["h1"],
         "certificate": "p-256",
@@ -191,8 +229,78 @@ def test_the_answer_is_kept_as_a_page_and_as_data(gauntlet: Gauntlet) -> None:
     result = gauntlet("attack", "run", "flood", *QUICK, "--out", "kept")
     assert result.exit_code == 0, result.output
     assert result.stderr.endswith("Kept in kept.\n")
-    assert json.loads(Path("kept/attacks.json").read_text())["found"][0]["verdict"] == "held"
-    assert "1 of 1 attack held, 0 broken, 0 invalid." in Path("kept/report.html").read_text()
+    kept, page = json.loads(Path("kept/attacks.json").read_text()), Path("kept/report.html").read_text()
+    assert (kept["found"][0]["verdict"], kept["whole"]) == ("held", True)
+    assert "1 of 1 attack held, 0 broken, 0 invalid." in page and "broken off" not in page
+
+
+@two_cores
+@pytest.mark.parametrize("error", [RunError("The server (x) is gone."), KeyboardInterrupt()])
+def test_a_run_that_was_broken_off_says_so(gauntlet: Gauntlet, played: Ends, error: BaseException) -> None:
+    played(error)
+    result = gauntlet("attack", "run", "flood", "header-drip", "--out", "kept", "--json")
+    assert result.exit_code != 0
+    kept = json.loads(Path("kept/attacks.json").read_text())
+    assert kept == json.loads(result.stdout)
+    assert (kept["whole"], kept["asked"]["attacks"]) == (False, ["flood", "header-drip"])
+    assert [it["attack"] for it in kept["found"]] == ["flood"]
+    assert "1 of 1 attack held, 0 broken, 0 invalid. The run was broken off" in (
+        Path("kept/report.html").read_text()
+    )
+
+
+@two_cores
+@pytest.mark.parametrize("fails", ["print_json", "write"])
+def test_an_error_of_keeping_does_not_hide_what_ended_the_run(
+    gauntlet: Gauntlet, played: Ends, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def full(*_: object) -> None:
+        raise RunError("could not write: the disk is full")
+
+    monkeypatch.setattr(output if fails == "print_json" else attacked, fails, full)
+    played(RunError("The server (x) is gone."))
+    result = gauntlet("attack", "run", "flood", "--out", "kept", "--json")
+    assert result.exit_code == 1
+    assert "The server (x) is gone." in result.stderr and "disk is full" not in result.stderr
+    assert Path("kept/attacks.json").exists() == (fails == "print_json"), "what could be kept is"
+    assert bool(result.stdout) == (fails == "write")
+    played(None)
+    whole = gauntlet("attack", "run", "flood", "--out", "kept", "--json")
+    assert (whole.exit_code, "disk is full" in whole.stderr) == (1, True)
+
+
+@two_cores
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("syn-flood", "--defence", "cookies"), {"defence": "cookies", "listen": None, "long": None}),
+        (("flood", "--defence", "retry", "--protocol", "h3"), {"defence": "retry"}),
+        (
+            ("flood", "--server", "x", "--listen", "127.0.0.1:8443", "--long", "/long"),
+            {"listen": "127.0.0.1:8443", "long": "/long", "command": "x", "protocols": ["h2", "h3"]},
+        ),
+    ],
+)
+def test_what_was_asked_for_stands_in_the_data(
+    gauntlet: Gauntlet, played: Ends, words: tuple[str, ...], told: dict[str, object]
+) -> None:
+    played(None)
+    result = gauntlet("attack", "run", *words, "--json")
+    assert result.exit_code == 0, result.output
+    asked = json.loads(result.stdout)["asked"]
+    assert asked["attacks"] == [words[0]]
+    assert {name: asked[name] for name in told} == told
+
+
+def test_a_folder_in_which_nothing_can_be_made_is_refused_before_anything_runs(
+    gauntlet: Gauntlet, played: Ends
+) -> None:
+    """It is there, and root may not write into it either."""
+    played(AssertionError("it runs"))
+    result = gauntlet("attack", "run", "flood", "--out", "/proc")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("could not write into the folder of --out (/proc")
+    assert result.stderr.count("\n") == 1
 
 
 @two_cores
@@ -209,10 +317,17 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(gauntle
 def test_a_machine_at_work_is_told_of_before_the_first_run(
     gauntlet: Gauntlet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(idle, "busy", lambda **_: "something else takes 182% of a core (cargo 180%)")
+    waited: list[dict[str, float]] = []
+
+    def busy(**more: float) -> str:
+        waited.append(more)
+        return "something else takes 182% of a core (cargo 180%)"
+
+    monkeypatch.setattr(idle, "busy", busy)
     first, *_ = gauntlet("attack", "run", "flood", *QUICK).stderr.splitlines()
     assert first.startswith("This machine is at work")
     assert "182% of a core (cargo 180%)" in first
+    assert waited == [{"patience_s": 0}], "nobody waits half a minute for a machine to be idle"
 
 
 @two_cores
@@ -243,6 +358,7 @@ def test_what_was_played_stays_where_the_rest_cannot_be(gauntlet: Gauntlet) -> N
     assert "ended with code 3 before it served: only h1" in result.stderr
     assert [it["protocol"] for it in json.loads(result.stdout)["found"]] == ["h1"]
     assert json.loads(Path("kept/attacks.json").read_text()) == json.loads(result.stdout)
+    assert json.loads(result.stdout)["whole"] is False
 
 
 @two_cores

@@ -289,15 +289,23 @@ def test_names_in_a_command_are_replaced_as_words_of_the_shell(wanted: Wanted, t
         "cp a.{pem,key}",
         """serve '{"tls": {"port": 1}}'""",
         "awk '{ print }' {key}",
+        "serve {{foo}}",
     ],
 )
 def test_braces_of_the_shell_and_of_json_go_through(words: str) -> None:
     command.server(words, ["h2"]).ready()
 
 
-@pytest.mark.parametrize("words", ["serve {foo}", "serve --port={Port}", "PORT={port} serve {a_b}"])
+@pytest.mark.parametrize("words", ["serve ${port}", "serve {{port}}", "cp a.{port,key}", "{ port }"])
+def test_what_is_no_name_alone_in_braces_is_not_replaced(words: str, wanted: Wanted) -> None:
+    assert command.named(words, wanted) == words
+
+
+@pytest.mark.parametrize(
+    "words", ["serve {foo}", "serve --port={Port}", "PORT={port} serve {a_b}", "awk '{print}'"]
+)
 def test_a_name_in_braces_that_stands_for_nothing_is_refused(words: str) -> None:
-    with pytest.raises(UserError, match=r"\{(foo|Port|a_b)\} stands for nothing; there are \{port\}"):
+    with pytest.raises(UserError, match=r"\{(foo|Port|a_b|print)\} stands for nothing; there are \{port\}"):
         command.server(words, ["h2"]).ready()
 
 

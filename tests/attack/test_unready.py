@@ -28,11 +28,19 @@ AT = Address("127.0.0.1", 4433)
             {"outcome": "closed", "connected_ns": 1, "error": "frame with invalid size"},
             "it does not speak h2, which the client names by ALPN; try --protocol h1 (frame with",
         ),
+        ("h2", {"outcome": "protocol", "connected_ns": 1}, "it does not speak h2"),
+        ("h2", {"outcome": "protocol", "connected_ns": 1, "first_byte_ns": 2}, "ended as 'protocol'"),
+        ("h2", {"outcome": "closed", "connected_ns": 1, "first_byte_ns": 2}, "ended as 'closed'"),
+        ("h2", {"outcome": "closed"}, "ended as 'closed'"),
+        ("h2", {"outcome": "reset", "connected_ns": 1}, "ended as 'reset'"),
+        ("h2", {"outcome": "timeout", "connected_ns": 1}, "it did not answer whole within 1.5 s"),
+        ("h3", {"outcome": "timeout", "connected_ns": 1}, "it did not answer whole within 1.5 s"),
+        ("h2", {"outcome": "timeout"}, "ended as 'timeout'"),
         ("h3", {"outcome": "timeout"}, "nothing answered at UDP 127.0.0.1:4433; if it speaks no HTTP/3"),
         ("h3", {"outcome": "refused"}, "ended as 'refused'"),
-        ("h1", {"outcome": "timeout", "connected_ns": 1}, "ended as 'timeout'"),
+        ("h1", {"outcome": "timeout", "connected_ns": 1}, "it did not answer whole within 1.5 s"),
         ("h1", None, "nothing served at 127.0.0.1:4433"),
     ],
 )
 def test_the_last_request_tells_why(protocol: str, request_: dict[str, Any] | None, words: str) -> None:
-    assert words in unready.why(request_, protocol, AT)
+    assert words in unready.why(request_, protocol, AT, 1.5)

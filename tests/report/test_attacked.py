@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gauntlet.attack import verdict
@@ -13,7 +14,12 @@ from tests.attack.factory import outcome, run
 from tests.report.test_report import Page
 
 ABOUT = attacked.About(
-    ["gauntlet", "attack", "run"], "my-server", "", {}, 0.2, {"processor": "Some CPU", "governor": None}
+    ["gauntlet", "attack", "run"],
+    "my-server",
+    "",
+    {"quinn": "0.11.9", "rustls": "0.23.1"},
+    0.2,
+    {"processor": "Some CPU", "governor": None},
 )
 
 
@@ -43,6 +49,13 @@ def test_each_attack_has_its_verdict_and_why() -> None:
     assert "80% of honest requests were served" in text
     assert "something else on this machine took 100% of a core, and 25% are allowed" in text
     assert "my-server" in text and "Some CPU" in text and "None" not in text
+    assert re.search(r"Libraries of the server\s+quinn 0.11.9, rustls 0.23.1\s", text)
+    assert "broken off" not in text
+
+
+def test_a_run_that_was_broken_off_is_said_to_be() -> None:
+    text = Page(attacked.html(ALL[:1], replace(ABOUT, whole=False))).text
+    assert "1 of 1 attack held, 0 broken, 0 invalid. The run was broken off: not all was played" in text
 
 
 def test_a_run_that_tells_nothing_has_no_number_and_no_curve() -> None:

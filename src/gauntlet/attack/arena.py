@@ -230,7 +230,7 @@ class _Playing:
     def _unready(self, server: Actor) -> str:
         """How it came that it does not serve."""
         if server.running:
-            why = unready.why(self._probed, self._run.protocol, self._address)
+            why = unready.why(self._probed, self._run.protocol, self._address, _PROBE.limit_s)
             return f"did not begin within {_READY_S:.0f} s: {why}"
         said = server.last_line() or "it wrote nothing to standard error"
         return f"ended with code {server.process.poll()} before it served: {said}"

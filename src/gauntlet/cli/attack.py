@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,12 +150,18 @@ def run(ctx: click.Context, /, *, out: Path | None, json_: bool, **options: Any)
             found.append(one)
             if not json_:
                 click.echo("\n".join(terminal.lines(one)))
-    finally:  # What was played is told and kept, whatever ended the rest.
+    except BaseException:  # What was played is told and kept; of errors, the one that ended the rest counts.
         if found and json_:
-            print_json(_as_data(asked, found))
+            with suppress(Exception):
+                print_json(_as_data(asked, found, whole=False))
         if found and out is not None:
-            _keep(asked, found, out)
-            click.echo(f"Kept in {out}.", err=True)
+            with suppress(Exception):
+                _keep(asked, found, out, whole=False)
+        raise
+    if json_:
+        print_json(_as_data(asked, found, whole=True))
+    if out is not None:
+        _keep(asked, found, out, whole=True)
     ctx.exit(0 if all(it.verdict.verdict == HELD for it in found) else 1)
 
 
@@ -194,7 +201,7 @@ def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: 
         console().print(terminal.spent(who, {over: of[who] for over, of in found.items()}))
 
 
-def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
+def _as_data(asked: "Asked", found: "Sequence[Found]", *, whole: bool) -> dict[str, Any]:
     from gauntlet.attack import arena, programs
     from gauntlet.attack.namespace import WHEN_FULL
     from gauntlet.attack.servers.command import KEY
@@ -205,6 +212,7 @@ def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
         "server": {"name": server.words, "version": server.version(), "libraries": _libraries(found)},
         "of_a_core": run.of_a_core,
         "asked": {
+            "attacks": [it.key for it in asked.kinds],
             "command": server.words if server.key == KEY else None,
             "protocols": list(asked.protocols),
             "certificate": run.certificate,
@@ -216,6 +224,7 @@ def _as_data(asked: "Asked", found: "Sequence[Found]") -> dict[str, Any]:
             "listen": None if run.at is None else str(run.at),
         },
         "machine": {**arena.machine(), "programs": programs.hashes((programs.CLIENT, programs.ATTACKER))},
+        "whole": whole,
         "found": [it.to_json() for it in found],
     }
 
@@ -236,8 +245,8 @@ def _refuse_what_cannot_be_written(folder: Path) -> None:
             pass
 
 
-def _keep(asked: "Asked", found: "Sequence[Found]", folder: Path) -> None:
-    """Page and data. Raises RunError when they cannot be written."""
+def _keep(asked: "Asked", found: "Sequence[Found]", folder: Path, *, whole: bool) -> None:
+    """Page and data, which is said. Raises RunError when they cannot be written."""
     from gauntlet.report import attacked
     from gauntlet.results.files import failures_named, json_bytes, write_whole
     from gauntlet.space.machine import description
@@ -250,10 +259,12 @@ def _keep(asked: "Asked", found: "Sequence[Found]", folder: Path) -> None:
         libraries=_libraries(found),
         of_a_core=asked.server.of_a_core,
         machine=description(),
+        whole=whole,
     )
     attacked.write(found, folder, about)
     with failures_named(f"write the data {folder}"):
-        write_whole(folder / "attacks.json", json_bytes(_as_data(asked, found)))
+        write_whole(folder / "attacks.json", json_bytes(_as_data(asked, found, whole=whole)))
+    click.echo(f"Kept in {folder}.", err=True)
 
 
 def _asked(

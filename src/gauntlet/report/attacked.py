@@ -64,6 +64,8 @@ class About:
     of_a_core: float | None
     """What the server had of a core; None: all of it."""
     machine: Mapping[str, Any]
+    whole: bool = True
+    """Whether all was played that was asked for."""
 
 
 def write(found: Sequence[Found], folder: Path, about: About) -> Path:
@@ -89,7 +91,7 @@ def html(found: Sequence[Found], about: About) -> str:
         page_data={"figures": {name: {"spec": spec} for name, spec in specs.items()}, "series": []},
         title="A server under attack",
         subtitle=f"{about.server} · {counted(len(found), 'attack')}",
-        answer=_answer(found),
+        answer=_answer(found, whole=about.whole),
         heads=[_HEADS[place] for place in shown],
         rows=[{**row, "numbers": [row["numbers"][place] for place in shown]} for row in rows],
         figures=list(specs),
@@ -98,10 +100,11 @@ def html(found: Sequence[Found], about: About) -> str:
     )
 
 
-def _answer(found: Sequence[Found]) -> str:
+def _answer(found: Sequence[Found], *, whole: bool) -> str:
     counts = {name: sum(it.verdict.verdict == name for it in found) for name in (HELD, BROKEN, INVALID)}
-    whole = counted(len(found), "attack")
-    return f"{counts[HELD]} of {whole} held, {counts[BROKEN]} broken, {counts[INVALID]} invalid."
+    played = counted(len(found), "attack")
+    words = f"{counts[HELD]} of {played} held, {counts[BROKEN]} broken, {counts[INVALID]} invalid."
+    return words if whole else f"{words} The run was broken off: not all was played that was asked for."
 
 
 def _row(found: Found) -> dict[str, Any]:

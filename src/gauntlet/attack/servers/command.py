@@ -13,7 +13,7 @@ KEY = "command"
 NAMES = ("port", "address", "host", "certificate", "key", "protocol")
 """What is replaced, in braces."""
 _IN_BRACES = re.compile(r"(?<![${])\{([A-Za-z_]\w*)\}")
-"""A name alone, and not the shell's `${NAME}`, `{a,b}`, or JSON."""
+"""A name alone, and not the shell's `${NAME}`, `{a,b}`, `{{NAME}}` of a template, or JSON."""
 
 
 def named(command: str, wanted: Wanted) -> str:
@@ -26,9 +26,7 @@ def named(command: str, wanted: Wanted) -> str:
         "key": str(wanted.chain.key),
         "protocol": wanted.protocol,
     }
-    for name, value in known.items():
-        command = command.replace(f"{{{name}}}", shlex.quote(value))
-    return command
+    return _IN_BRACES.sub(lambda it: shlex.quote(known[it[1]]) if it[1] in known else it[0], command)
 
 
 def server(command: str, protocols: Sequence[str]) -> Server:
