@@ -1,6 +1,10 @@
 """Lists in sentences: nobody takes one entry for two."""
 
+from decimal import Decimal
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gauntlet.metrics.numbers import bounding, grouped, listed, named
 
@@ -45,10 +49,41 @@ def test_names_with_commas_stand_in_brackets(names: list[str], text: str) -> Non
         ("12,800", "12,800"),
         ("1234567 B", "1,234,567 B"),
         ("a2048b and rsa-2048x9", "a2048b and rsa-2048x9"),
+        ("−16400", "−16,400"),
+        ("-16400 B", "-16,400 B"),
+        ("+16400", "+16,400"),
+        ("in all: 16400: of 20000.", "in all: 16,400: of 20,000."),
+        ("(n = 16400)", "(n = 16,400)"),
     ],
 )
 def test_thousands_have_commas(text: str, shown: str) -> None:
     assert grouped(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-30",
+        "30-11-2026",
+        "CVE-2024-1410",
+        "1000-2000",
+        "1000.5-2000.5",
+        "127.0.0.1:4433",
+        "[2001:1234::4433]:4433",
+        "2001::1",
+        "3.4e+1234",
+        "3.4E−1234",
+    ],
+)
+def test_dates_identifiers_addresses_and_exponents_have_none(text: str) -> None:
+    assert grouped(text) == text
+    assert grouped(f"16400 by ({text}), 16400") == f"16,400 by ({text}), 16,400"
+
+
+@given(st.text("0123456789 .,:-−+eEx[]", max_size=20))
+def test_commas_are_all_that_is_added(text: str) -> None:
+    assert grouped(text).replace(",", "") == text.replace(",", "")
+    assert grouped(grouped(text)) == grouped(text)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +96,30 @@ def test_thousands_have_commas(text: str, shown: str) -> None:
         (1794000.0, False, "1790000"),
         (-1.234, True, "−1.23"),
         (0.0, True, "0"),
+        (0.7, False, "0.700"),
+        (2.3, False, "2.30"),
+        (4.35, False, "4.35"),
+        (-2.3, True, "−2.30"),
+        (0.07, True, "0.070"),
+        (99.95, True, "100"),
+        (9.996, True, "10.0"),
+        (999.1, True, "1000"),
+        (-99.95, False, "−100"),
+        (-0.0004, True, "0"),
     ],
 )
 def test_a_bound_is_rounded_to_its_safe_side(value: float, up: bool, text: str) -> None:
     assert bounding(value, up=up) == text
+
+
+@given(st.floats(-1e9, 1e9), st.booleans())
+def test_a_bound_stays_one_and_lies_within_a_step_of_three_digits(value: float, up: bool) -> None:
+    exact, shown = Decimal(repr(value)), Decimal(bounding(value, up=up).replace("−", "-"))
+    assert shown >= exact if up else shown <= exact
+    assert abs(shown - exact) <= max(abs(exact) / 100, Decimal("0.001"))
+
+
+@given(st.integers(-999, 999), st.integers(-3, 6), st.booleans())
+def test_a_bound_of_three_digits_is_shown_as_it_is(digits: int, place: int, up: bool) -> None:
+    value = Decimal(digits).scaleb(place)
+    assert Decimal(bounding(float(value), up=up).replace("−", "-")) == value

@@ -1,6 +1,7 @@
 """Each kind of rule says reproduced, not reproduced and undecided when it should, and nothing else."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -550,6 +551,30 @@ def test_what_did_not_end_counts_with_its_limit_and_that_is_said(tmp_path: Path)
     assert found.reason == "2 of 10 flows did not end and count with the limit"
 
 
+def downloads_compared(
+    tmp_path: Path,
+    clean_s: Sequence[float | None],
+    this: dict[str, Any],
+    measure: str,
+    bounds: dict[str, float],
+) -> Decision:
+    """Of download times without loss and under loss, of which none ended within 100 s; of the former those
+    did not that are None.
+    """
+    count = len(clean_s)
+    table = flows({("tcp-bbr", 0.0): [2e6] * count, ("tcp-bbr", 0.01): [2e6] * count})
+    times = [*clean_s, *[None] * count]
+    for name, column in (
+        ("download_time_s", pa.array(times, pa.float64())),
+        ("completed", pa.array([it is not None for it in times])),
+        ("given_s", pa.array([100.0] * len(times))),
+    ):
+        table = table.append_column(name, column)
+    that = BBR_LOSSY if this is BBR_CLEAN else BBR_CLEAN
+    given = measuring("comparison", this=this, that=that, measure=measure, **bounds)
+    return decided(rule({**given, "kpi": "download_time_s"}), factory.context(summary(table), tmp_path))
+
+
 @pytest.mark.parametrize(
     ("this", "measure", "shown", "compared"),
     [
@@ -566,15 +591,59 @@ def test_what_did_not_end_counts_with_its_limit_and_that_is_said(tmp_path: Path)
 def test_a_side_of_which_nothing_ended_leaves_a_bound_not_a_number(
     tmp_path: Path, this: dict[str, Any], measure: str, shown: str, compared: str
 ) -> None:
-    table = flows({("tcp-bbr", 0.0): steady(2e6), ("tcp-bbr", 0.01): steady(2e6)})
-    ended = [*[True] * 10, *[False] * 10]
-    table = table.append_column("download_time_s", pa.array([*steady(0.03, 0.001, 10), *[None] * 10]))
-    table = table.append_column("completed", pa.array(ended)).append_column("given_s", pa.array([100.0] * 20))
-    that = BBR_LOSSY if this is BBR_CLEAN else BBR_CLEAN
-    given = measuring("comparison", this=this, that=that, measure=measure, at_most=1.0)
-    found = decided(rule({**given, "kpi": "download_time_s"}), factory.context(summary(table), tmp_path))
+    found = downloads_compared(tmp_path, steady(0.03, 0.001, 10), this, measure, {"at_most": 1.0})
     assert (found.shown, found.interval, found.compared) == (shown, "", compared)
     assert "came to its end, so its limit stands for it; 10 of 20 flows did not end" in found.told
+
+
+HALF_AT_MOST = (BBR_CLEAN, "ratio")
+"""50 s over at least 100 s."""
+
+TWICE_AT_LEAST = (BBR_LOSSY, "ratio")
+LESS_BY_AT_LEAST_50 = (BBR_CLEAN, "difference")
+MORE_BY_AT_LEAST_50 = (BBR_LOSSY, "difference")
+
+
+@pytest.mark.parametrize(
+    ("sides", "bounds", "verdict"),
+    [
+        (HALF_AT_MOST, {"at_most": 0.6}, Verdict.REPRODUCED),
+        (HALF_AT_MOST, {"at_most": 0.4}, Verdict.UNDECIDED),
+        (HALF_AT_MOST, {"at_least": 0.6}, Verdict.NOT_REPRODUCED),
+        (HALF_AT_MOST, {"at_least": 0.4}, Verdict.UNDECIDED),
+        (HALF_AT_MOST, {"at_least": 0.3, "at_most": 0.8}, Verdict.UNDECIDED),
+        (HALF_AT_MOST, {"at_least": 0.6, "at_most": 0.8}, Verdict.NOT_REPRODUCED),
+        (HALF_AT_MOST, {"at_least": 0.3, "at_most": 0.4}, Verdict.UNDECIDED),
+        (TWICE_AT_LEAST, {"at_least": 1.5}, Verdict.REPRODUCED),
+        (TWICE_AT_LEAST, {"at_least": 2.5}, Verdict.UNDECIDED),
+        (TWICE_AT_LEAST, {"at_most": 1.5}, Verdict.NOT_REPRODUCED),
+        (TWICE_AT_LEAST, {"at_most": 2.5}, Verdict.UNDECIDED),
+        (TWICE_AT_LEAST, {"at_least": 1.5, "at_most": 2.5}, Verdict.UNDECIDED),
+        (TWICE_AT_LEAST, {"at_least": 1.1, "at_most": 1.5}, Verdict.NOT_REPRODUCED),
+        (LESS_BY_AT_LEAST_50, {"at_most": -40.0}, Verdict.REPRODUCED),
+        (LESS_BY_AT_LEAST_50, {"at_most": -60.0}, Verdict.UNDECIDED),
+        (LESS_BY_AT_LEAST_50, {"at_least": -40.0}, Verdict.NOT_REPRODUCED),
+        (LESS_BY_AT_LEAST_50, {"at_least": -60.0, "at_most": -40.0}, Verdict.UNDECIDED),
+        (MORE_BY_AT_LEAST_50, {"at_least": 40.0}, Verdict.REPRODUCED),
+        (MORE_BY_AT_LEAST_50, {"at_most": 40.0}, Verdict.NOT_REPRODUCED),
+        (MORE_BY_AT_LEAST_50, {"at_least": 40.0, "at_most": 60.0}, Verdict.UNDECIDED),
+    ],
+)
+def test_a_bound_decides_only_what_is_so_wherever_beyond_it_the_truth_lies(
+    tmp_path: Path, sides: tuple[dict[str, Any], str], bounds: dict[str, float], verdict: Verdict
+) -> None:
+    found = downloads_compared(tmp_path, steady(50.0, 0.01, 10), *sides, bounds)
+    assert found.verdict == verdict
+    told = f"what is {found.limited} this may fulfil the claim or not, however often it is repeated"
+    assert (told in found.told) == (verdict == Verdict.UNDECIDED)
+    assert "would decide" not in found.told
+
+
+def test_a_bound_that_is_not_known_well_says_how_many_repetitions_would_decide(tmp_path: Path) -> None:
+    found = downloads_compared(tmp_path, steady(50.0, 0.2, 10), BBR_CLEAN, "ratio", {"at_most": 0.52})
+    assert (found.verdict, found.limited) == (Verdict.UNDECIDED, "at most")
+    assert "repetitions instead of 10 would decide" in found.told
+    assert "or not" not in found.told
 
 
 def test_where_no_number_can_be_nothing_is_averaged_over_the_others(tmp_path: Path) -> None:

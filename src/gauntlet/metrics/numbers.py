@@ -3,14 +3,19 @@
 import math
 import re
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from gauntlet.metrics.intervals import DETERMINISTIC, Mean
 from gauntlet.metrics.kpi import Kpi
 from gauntlet.metrics.observation import Observation, State
 
 MISSING = "–"
-_THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{3,}(?![\w,]*\d)")
-"""Whole parts of numbers from a thousand on, that have no commas yet and belong to no word."""
+_THOUSANDS = re.compile(
+    r"(?<![\w.,:])(?<!\w-)(?<!\d[eE][+−])[1-9]\d{3,}(?![\w,]*\d)(?!(?:\.\d+)?(?:-\w|:[\w:]))"
+)
+"""Whole parts of numbers from a thousand on, that have no commas yet and belong to no word, date, identifier,
+address or exponent.
+"""
 
 
 def decimals(value: float) -> int:
@@ -40,9 +45,14 @@ def number(value: float | None, digits: int | None = None) -> str:
 
 def bounding(value: float, *, up: bool) -> str:
     """A bound with three significant digits, at most three after the point, rounded so that it stays one."""
-    place = max(math.floor(math.log10(abs(value))) - 2, -3) if value else 0
-    rounded = (math.ceil if up else math.floor)(value / 10.0**place) * 10.0**place
-    return number(rounded, max(-place, 0) if rounded else 0)
+    exact = Decimal(str(value))  # in floats 700 times a thousandth and 0.7 are two numbers
+    rounded = exact.quantize(Decimal(1).scaleb(_place(exact)), ROUND_CEILING if up else ROUND_FLOOR)
+    return number(float(rounded), max(-_place(rounded), 0))  # 99.95 becomes 100, which has a digit more
+
+
+def _place(value: Decimal) -> int:
+    """The power of ten of its third significant digit, or of the third after the point."""
+    return max(value.adjusted() - 2, -3) if value else 0
 
 
 def grouped(text: str) -> str:

@@ -8,6 +8,7 @@ nothing was drawn, has no interval and decides by itself.
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 from typing import Any, Protocol
 
 from gauntlet.errors import NotMeasured
@@ -37,7 +38,9 @@ THAN = "than "
 """How a difference says from what."""
 
 AT_MOST, AT_LEAST = "at most", "at least"
-"""What a comparison is where one side did not end in any repetition: its limit stands for it."""
+"""What a comparison is where one side did not end in any repetition: its limit stands for it, and nothing is
+known of how far beyond the number the truth lies.
+"""
 
 
 OVER_THE_LINE = ", over the whole line"
@@ -233,17 +236,21 @@ def judged(
     """The decision that an interval and bounds make.
 
     A formula's value is exact, and so is one that every repetition gave because nothing was drawn: it decides
-    by itself, for just these settings.
+    by itself, for just these settings. Of a number that is `limited` the truth may be anything beyond it.
     """
     reason = left_out.words if left_out else ""
     deterministic = mean.method == DETERMINISTIC
     exact = mean.method == EXACT or deterministic
-    verdict = bounds.verdict(replace(mean, low=mean.value, high=mean.value) if exact else mean)
+    point = replace(mean, low=mean.value, high=mean.value)
+    verdict = bounds.verdict(_open(point if exact else mean, limited))
     if deterministic:
         alike = "deterministic: nothing was drawn, so all repetitions are the same"
         reason = f"{alike}; {reason}" if reason else alike
     could = None
-    if verdict == Verdict.UNDECIDED and mean.n >= FEWEST_REPETITIONS:
+    if limited and Verdict.UNDECIDED == verdict == bounds.verdict(_open(point, limited)):
+        either = f"what is {limited} this may fulfil the claim or not, however often it is repeated"
+        reason = f"{either}; {reason}" if reason else either
+    elif verdict == Verdict.UNDECIDED and mean.n >= FEWEST_REPETITIONS:
         could = power(mean, bounds.at_least, bounds.at_most, factor, unit)
     if mean.n < FEWEST_REPETITIONS and not exact:
         verdict = Verdict.UNDECIDED
@@ -266,6 +273,13 @@ def judged(
         against=against,
         limited=limited,
     )
+
+
+def _open(mean: Mean, limited: str) -> Mean:
+    """The same with an interval that has no end on the side on which the number is only a bound."""
+    if limited == AT_MOST:
+        return replace(mean, low=-inf)
+    return replace(mean, high=inf) if limited == AT_LEAST else mean
 
 
 def decided(rule: Rule, context: Context) -> Decision:

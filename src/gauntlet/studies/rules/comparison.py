@@ -3,7 +3,8 @@
 The ratio (or difference) `this` over `that` is taken in each repetition, which both rode on the same stretch,
 and its mean's interval is held against the bounds. The mean of ratios is the geometric one; where a side is
 zero in some repetition it is the ratio of the means, and the verdict says so (`gauntlet.metrics.ratios`).
-Where none of one side came to its end, its limit stands for it, and the number is a bound and shown as one.
+Where none of one side came to its end, its limit stands for it, and the number is a bound, is shown as one
+and decides only what a bound can.
 With both bounds the claim is one of equivalence: the whole interval must lie inside the band.
 """
 
