@@ -646,6 +646,20 @@ def test_a_bound_that_is_not_known_well_says_how_many_repetitions_would_decide(t
     assert "or not" not in found.told
 
 
+@pytest.mark.parametrize("measure", ["ratio", "difference"])
+@pytest.mark.parametrize("bounds", [{"at_most": 2.0}, {"at_least": 2.0}, {"at_least": -2.0, "at_most": 2.0}])
+def test_two_sides_of_which_nothing_ended_are_not_compared(
+    tmp_path: Path, measure: str, bounds: dict[str, float]
+) -> None:
+    """100 s over 100 s would be 1.00 times, and is nothing that was measured."""
+    found = downloads_compared(tmp_path, [None] * 10, BBR_CLEAN, measure, bounds)
+    assert (found.verdict, found.value, found.shown, found.n) == (Verdict.UNDECIDED, None, "–", 0)
+    assert found.told == (
+        "cbr: download_time_s: none of either side came to its end, so there are only limits to compare "
+        "(20 of 20 flows did not end and count with the limit)."
+    )
+
+
 def test_where_no_number_can_be_nothing_is_averaged_over_the_others(tmp_path: Path) -> None:
     """A summary that does not say how long a flow was given, and a delay of flows that delivered nothing."""
     delays = [*steady(0.1, count=8), None, None]

@@ -31,7 +31,6 @@ from gauntlet.attack.share import Share
 from gauntlet.attack.stage import Actor, Stage
 from gauntlet.engine.cores import on
 from gauntlet.errors import RunError, UserError
-from gauntlet.space.machine import description
 
 _READY_S = 30.0
 """For how long a server may take to begin."""
@@ -62,12 +61,6 @@ def cores() -> Cores:
             "one: on it the attacker would take from the server by computing alone."
         )
     return Cores(allowed[0], allowed[-1])
-
-
-def machine() -> dict[str, Any]:
-    """What runs are of, besides programs and servers: the machine, and who computes where on it."""
-    where = cores()
-    return {**description(), "server_core": where.server, "attacker_core": where.attacker}
 
 
 def ready(of_a_core: float | None = share.OF_A_CORE) -> None:

@@ -25,6 +25,7 @@ from gauntlet.benches.parts import Parts
 from gauntlet.engine import cache_folder
 from gauntlet.errors import UserError
 from gauntlet.experiment.runspec import Factor
+from gauntlet.space.machine import description
 
 Condition = Mapping[str, Factor]
 
@@ -94,10 +95,16 @@ def there(server: str) -> bool:
     return True
 
 
+def machine() -> dict[str, Any]:
+    """What runs are of, besides programs and servers: the machine, and who computes where on it."""
+    where = arena.cores()
+    return {**description(), "server_core": where.server, "attacker_core": where.attacker}
+
+
 def facts() -> dict[str, Any]:
     """What runs of one bench have to share: machine, programs, servers, and who computes where."""
     return {
-        **arena.machine(),
+        **machine(),
         "server_of_a_core": OF_A_CORE,
         "quota_period_s": PERIOD_S,
         "programs": programs.hashes(),

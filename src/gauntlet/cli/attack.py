@@ -202,10 +202,11 @@ def instructions(protocols: tuple[str, ...], certificate: str, who: str, json_: 
 
 
 def _as_data(asked: "Asked", found: "Sequence[Found]", *, whole: bool) -> dict[str, Any]:
-    from gauntlet.attack import arena, programs
+    from gauntlet.attack import programs
     from gauntlet.attack.namespace import WHEN_FULL
     from gauntlet.attack.servers.command import KEY
     from gauntlet.attack.servers.contract import COOKIES
+    from gauntlet.benches import attack_common
 
     run, server = asked.server, asked.server.server
     return {
@@ -223,7 +224,10 @@ def _as_data(asked: "Asked", found: "Sequence[Found]", *, whole: bool) -> dict[s
             "long": run.long_path or None,
             "listen": None if run.at is None else str(run.at),
         },
-        "machine": {**arena.machine(), "programs": programs.hashes((programs.CLIENT, programs.ATTACKER))},
+        "machine": {
+            **attack_common.machine(),
+            "programs": programs.hashes((programs.CLIENT, programs.ATTACKER)),
+        },
         "whole": whole,
         "found": [it.to_json() for it in found],
     }

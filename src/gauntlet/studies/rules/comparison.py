@@ -4,7 +4,7 @@ The ratio (or difference) `this` over `that` is taken in each repetition, which 
 and its mean's interval is held against the bounds. The mean of ratios is the geometric one; where a side is
 zero in some repetition it is the ratio of the means, and the verdict says so (`gauntlet.metrics.ratios`).
 Where none of one side came to its end, its limit stands for it, and the number is a bound, is shown as one
-and decides only what a bound can.
+and decides only what a bound can; where none of either did, both are limits and nothing is compared.
 With both bounds the claim is one of equivalence: the whole interval must lie inside the band.
 """
 
@@ -92,12 +92,18 @@ class Rule(Bounded, Measuring):
     def _paired(self, context: Context, one: Selected, other: Selected) -> tuple[Mean, LeftOut, str]:
         """The mean over repetitions of the ratio or difference, and what is to be said of zeros.
 
-        Raises NotMeasured without a pair, and where the lower side of a ratio is zero throughout.
+        Raises NotMeasured without a pair, where both sides are only limits, and where the lower side of a
+        ratio is zero throughout.
         """
         one.check()
         other.check()
         shared = sorted(one.values.keys() & other.values.keys())
         left_out = one.left_out + other.left_out
+        if one.at_limit and other.at_limit:
+            raise NotMeasured(
+                f"{self.experiment}: {self.kpi}: none of either side came to its end, so there are only "
+                f"limits to compare ({left_out.words})."
+            )
         if not shared:
             reason = left_out.words or "no repetition has both sides"
             raise NotMeasured(f"{self.experiment}: no pair of {self.kpi} can be compared ({reason}).")
