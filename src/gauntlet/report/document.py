@@ -54,7 +54,7 @@ def render_still(template: str, *, more_css: Sequence[str] = (), last_css: str =
         finalize=_with_units_kept,
         loader=jinja2.FunctionLoader(_text),
     )
-    environment.filters["grouped"] = grouped
+    environment.filters["grouped"] = lambda value: grouped(str(value))
     styles = [_text("report.css"), *(_text(name) for name in more_css), last_css]
     page = environment.get_template(template).render(
         css=Markup("\n".join(styles)), version=__version__, **values
