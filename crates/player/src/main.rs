@@ -3,6 +3,7 @@
 //! the guest kernel and powers that off at the end; on the host ground it is an ordinary program.
 
 mod describe;
+mod descriptors;
 mod drains;
 mod ends;
 mod events;
@@ -26,6 +27,7 @@ mod terminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use descriptors::Descriptors;
 use events::{Event, tell};
 use failure::{Failure, Result};
 use ground::host::{Host, Rights, report};
@@ -90,9 +92,10 @@ fn serve_on_the_host() -> Result<()> {
         Some(plan) if arguments.check => println!("{}", report::check(&plan, &settings)),
         Some(plan) => {
             let out = arguments.out()?;
+            let descriptors = Descriptors::now();
             for run in plan.runs {
                 // A ground for each run: nothing of one is left for the next.
-                play_one(&mut Host::new(rights, settings.clone(), &out), run, &out)?;
+                play_one(&mut Host::new(rights, settings.clone(), &out, descriptors), run, &out)?;
             }
         }
         None => return Err(Failure::new(USAGE)),

@@ -36,6 +36,7 @@ use self::modules::Modules;
 use self::report::HostSettings;
 pub use self::rights::Rights;
 use super::{Enlist, Ground, Half, Time, Wait};
+use crate::descriptors::Descriptors;
 use crate::failure::{Failure, Result};
 use crate::gate::Pass;
 use crate::plan::Run;
@@ -62,11 +63,13 @@ pub struct Host {
     netem: bool,
     settings: HostSettings,
     whole_kernel_sysctls: BTreeMap<String, Option<String>>,
+    descriptors: Descriptors,
 }
 
 impl Host {
-    /// Gets ready to play a run on a host of these settings, whose files that nobody keeps go below `out`.
-    pub fn new(rights: Rights, settings: HostSettings, out: &Path) -> Host {
+    /// Gets ready to play a run on a host of these settings, whose files that nobody keeps go below `out`, in a process
+    /// that was started with `descriptors`.
+    pub fn new(rights: Rights, settings: HostSettings, out: &Path, descriptors: Descriptors) -> Host {
         let id = std::process::id().to_string();
         Host {
             rights,
@@ -81,6 +84,7 @@ impl Host {
             netem: false,
             settings,
             whole_kernel_sysctls: BTreeMap::new(),
+            descriptors,
         }
     }
 
@@ -112,6 +116,7 @@ impl Ground for Host {
         }
         self.relays = !delayed.is_empty();
         self.whole_kernel_sysctls = self.settings.others_than(run)?;
+        self.descriptors.suffice_for(run.flows.len());
         self.before = Some((idle::look(), Ticks::now()));
         Ok(BuildOptions {
             seed: run.seed,
@@ -137,7 +142,9 @@ impl Ground for Host {
 
     fn enlist(&mut self, node: &str) -> Result<Enlist> {
         let procs = self.group(node)?.procs();
+        let descriptors = self.descriptors;
         Ok(Arc::new(move |command: &mut Command| {
+            descriptors.give_back(command);
             let procs = procs.clone();
             // SAFETY: what is called between fork and exec opens, writes and closes a file, and allocates nothing.
             unsafe { command.pre_exec(move || Group::enter(&procs)) };

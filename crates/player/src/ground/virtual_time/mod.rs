@@ -15,6 +15,7 @@ use nix::time::ClockId;
 use transports::Context;
 
 use super::{Enlist, Ground, Half, Noted, Time, Wait};
+use crate::descriptors::Descriptors;
 use crate::failure::Result;
 use crate::gate::Pass;
 use crate::plan::Run;
@@ -28,7 +29,9 @@ const NAME: &str = "virtual";
 const SCRATCH: &str = "/run/gauntlet";
 
 /// The guest kernel.
-pub struct Virtual;
+pub struct Virtual {
+    descriptors: Descriptors,
+}
 
 /// Whether this process is the first one of a kernel.
 pub fn is_here() -> bool {
@@ -67,7 +70,7 @@ pub fn get_memory_in_large_pieces() -> Result<()> {
 /// The kernel refuses a mount.
 pub fn boot(writable: &[&Path]) -> Result<Virtual> {
     boot::prepare(writable)?;
-    Ok(Virtual)
+    Ok(Virtual { descriptors: Descriptors::now() })
 }
 
 /// Ends the guest; the records are on the host by then.
@@ -86,6 +89,7 @@ impl Ground for Virtual {
     }
 
     fn prepare(&mut self, run: &Run) -> Result<BuildOptions> {
+        self.descriptors.suffice_for(run.flows.len());
         Ok(BuildOptions { seed: run.seed, sysctls: run.sysctls.clone(), ..BuildOptions::default() })
     }
 
@@ -121,7 +125,8 @@ impl Ground for Virtual {
     }
 
     fn enlist(&mut self, _node: &str) -> Result<Enlist> {
-        Ok(Arc::new(|_: &mut Command| {}))
+        let descriptors = self.descriptors;
+        Ok(Arc::new(move |command: &mut Command| descriptors.give_back(command)))
     }
 
     fn begin(&mut self, _network: &Network) -> Result<()> {
