@@ -103,11 +103,13 @@ def test_nginx_has_retry_and_time_outs_on_request(wanted: Wanted) -> None:
     assert "client_header_timeout 2s;" in asked and "client_header_timeout" not in plain
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_nginx_takes_its_configuration(wanted: Wanted, protocol: str) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "key"), [*((protocol, "p-256") for protocol in PROTOCOLS), ("h3", "ed25519")]
+)
+def test_nginx_takes_its_configuration_and_key(wanted: Wanted, protocol: str, key: str) -> None:
     try:
         nginx.program()
-        chain = certificates.chain("p-256", wanted.folder.parent)
+        chain = certificates.chain(key, wanted.folder.parent)
     except UserError as error:
         pytest.skip(str(error))
     asked = replace(wanted, protocol=protocol, chain=chain, defence=RETRY, tight=True)

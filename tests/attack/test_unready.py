@@ -32,7 +32,7 @@ AT = Address("127.0.0.1", 4433)
         ("h2", {"outcome": "protocol", "connected_ns": 1, "first_byte_ns": 2}, "ended as 'protocol'"),
         ("h2", {"outcome": "closed", "connected_ns": 1, "first_byte_ns": 2}, "ended as 'closed'"),
         ("h2", {"outcome": "closed"}, "ended as 'closed'"),
-        ("h2", {"outcome": "reset", "connected_ns": 1}, "ended as 'reset'"),
+        ("h2", {"outcome": "reset", "connected_ns": 1}, "ended as 'reset'; if it speaks HTTP/1.1 alone, try"),
         ("h2", {"outcome": "timeout", "connected_ns": 1}, "it did not answer whole within 1.5 s"),
         ("h3", {"outcome": "timeout", "connected_ns": 1}, "it did not answer whole within 1.5 s"),
         ("h2", {"outcome": "timeout"}, "ended as 'timeout'"),
@@ -44,3 +44,17 @@ AT = Address("127.0.0.1", 4433)
 )
 def test_the_last_request_tells_why(protocol: str, request_: dict[str, Any] | None, words: str) -> None:
     assert words in unready.why(request_, protocol, AT, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "request_"),
+    [
+        ("h1", {"outcome": "reset", "connected_ns": 1}),
+        ("h2", {"outcome": "reset"}),
+        ("h2", {"outcome": "reset", "connected_ns": 1, "first_byte_ns": 2}),
+    ],
+)
+def test_another_protocol_is_proposed_only_where_nothing_came_of_this_one(
+    protocol: str, request_: dict[str, Any]
+) -> None:
+    assert "--protocol" not in unready.why(request_, protocol, AT, 1.5)

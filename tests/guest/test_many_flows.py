@@ -11,7 +11,7 @@ FLOWS = 600
 MEMORY_MIB = 1536
 """Each end of each flow is a thread, whose stack is there from the beginning."""
 USUAL = "1024 4096"
-"""Open files of a process, soft and hard, as the kernel has them for its first one (include/asm-generic/resource.h)."""
+"""Open files of a process, soft and hard, as the kernel has them for its first one (its file resource.h)."""
 LIMITS = {
     "id": "limits",
     "node": "client",

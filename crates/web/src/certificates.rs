@@ -1,15 +1,18 @@
 //! Certificates for experiments: an authority and a server that it signed, both with keys of the same kind.
 
+use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+use aws_lc_rs::error::Unspecified;
 use aws_lc_rs::rsa::{KeyPair as RsaKeyPair, KeySize};
+use aws_lc_rs::signature::Ed25519KeyPair;
 use clap::ValueEnum;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair, KeyUsagePurpose, SanType,
+    KeyPair, KeyUsagePurpose, SanType, SignatureAlgorithm,
 };
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
@@ -50,20 +53,24 @@ impl Kind {
         let refused = |error: rcgen::Error| Refusal::of(format!("a key of kind {}", self.name()), error);
         match self {
             Self::P256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(refused),
-            Self::Ed25519 => KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(refused),
-            Self::Rsa2048 | Self::Rsa4096 => {
-                let size = if self == Self::Rsa2048 { KeySize::Rsa2048 } else { KeySize::Rsa4096 };
-                let der = rsa_key(size).map_err(|error| Refusal::of("an RSA key", error))?;
-                KeyPair::from_pkcs8_der_and_sign_algo(&der, &rcgen::PKCS_RSA_SHA256).map_err(refused)
-            }
+            Self::Ed25519 => self.elsewhere(Ed25519KeyPair::generate(), &rcgen::PKCS_ED25519),
+            Self::Rsa2048 => self.elsewhere(RsaKeyPair::generate(KeySize::Rsa2048), &rcgen::PKCS_RSA_SHA256),
+            Self::Rsa4096 => self.elsewhere(RsaKeyPair::generate(KeySize::Rsa4096), &rcgen::PKCS_RSA_SHA256),
         }
     }
-}
 
-/// ring, which does everything else here, makes no RSA keys.
-fn rsa_key(size: KeySize) -> Result<PrivatePkcs8KeyDer<'static>, aws_lc_rs::error::Unspecified> {
-    let der: Pkcs8V1Der = RsaKeyPair::generate(size)?.as_der()?;
-    Ok(PrivatePkcs8KeyDer::from(der.as_ref().to_vec()))
+    /// A key that aws-lc made. ring, which does everything else here, makes none of RSA, and writes those of Ed25519 with
+    /// the public key beside (RFC 5958, version 2), which OpenSSL does not read.
+    fn elsewhere<K: AsDer<Pkcs8V1Der<'static>>>(
+        self,
+        made: Result<K, Unspecified>,
+        algorithm: &'static SignatureAlgorithm,
+    ) -> Result<KeyPair, Refusal> {
+        let refused = |error: &dyn Display| Refusal::of(format!("a key of kind {}", self.name()), error);
+        let der = made.and_then(|key| key.as_der()).map_err(|error| refused(&error))?;
+        let der = PrivatePkcs8KeyDer::from(der.as_ref().to_vec());
+        KeyPair::from_pkcs8_der_and_sign_algo(&der, algorithm).map_err(|error| refused(&error))
+    }
 }
 
 /// An authority's certificate, a server's and its key (PEM; the key in PKCS #8).
@@ -139,6 +146,22 @@ mod tests {
         assert!((256..300).contains(&rsa_2048), "{rsa_2048}");
         assert!((512..550).contains(&rsa_4096), "{rsa_4096}");
         assert_eq!((p256, ed25519), (65, 32));
+    }
+
+    #[test]
+    fn openssl_reads_every_key_since_each_is_of_the_first_version() {
+        /// A sequence, of whatever length, that begins with the integer 0 (RFC 5208, PrivateKeyInfo).
+        fn version(der: &[u8]) -> &[u8] {
+            let behind_length = match der[1] {
+                short if short < 0x80 => 2,
+                long => 2 + usize::from(long & 0x7f),
+            };
+            &der[behind_length..behind_length + 3]
+        }
+        for kind in Kind::ALL {
+            let key = kind.key().expect("a key");
+            assert_eq!(version(key.serialized_der()), [0x02, 0x01, 0x00], "{}", kind.name());
+        }
     }
 
     #[test]

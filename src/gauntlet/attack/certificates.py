@@ -9,15 +9,10 @@ from types import MappingProxyType
 from gauntlet.attack.programs import CERTIFICATE, program
 from gauntlet.errors import RunError
 
-P_256, ED25519 = "p-256", "ed25519"
+P_256 = "p-256"
 KEYS: Mapping[str, str] = MappingProxyType(
-    {P_256: "ECDSA P-256", ED25519: "Ed25519", "rsa-2048": "RSA 2048", "rsa-4096": "RSA 4096"}
+    {P_256: "ECDSA P-256", "ed25519": "Ed25519", "rsa-2048": "RSA 2048", "rsa-4096": "RSA 4096"}
 )
-
-READ_BY_OPENSSL = tuple(it for it in KEYS if it != ED25519)
-"""Kinds whose keys OpenSSL reads, and Python's cryptography by it: an Ed25519 key is made with its public key
-beside it (RFC 5958, version 2).
-"""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from gauntlet.attack.kinds import H1, H2, H3
 from gauntlet.attack.loopback import Address
 from gauntlet.attack.requests import TIMEOUT
 
-REFUSED, STATUS, TLS, PROTOCOL, CLOSED = "refused", "status", "tls", "protocol", "closed"
+REFUSED, STATUS, TLS, PROTOCOL, CLOSED, RESET = "refused", "status", "tls", "protocol", "closed", "reset"
 """Outcomes of a request, beside those of `gauntlet.attack.requests`."""
 
 _CERTIFICATE = "invalid peer certificate"
@@ -36,6 +36,8 @@ def why(request: Mapping[str, Any] | None, protocol: str, address: Address, limi
         words = f"nothing answered at UDP {address}; if it speaks no HTTP/3, try {_OTHERS[H3]}"
     else:
         words = f"nothing served at {address}, and the last request ended as '{outcome}'{told}"
+    if outcome == RESET and _before_any_h2(request, protocol):
+        words += f"; if it speaks HTTP/1.1 alone, try {_OTHERS[H2]}"
     return words
 
 
@@ -43,8 +45,12 @@ def _speaks_no_h2(request: Mapping[str, Any], protocol: str) -> bool:
     """Whether something else than HTTP/2 came behind the handshake, or its end at once: servers without ALPN
     go on. One that is silent or resets may have it, and a backend that hangs.
     """
-    early = bool(request.get("connected_ns")) and not request.get("first_byte_ns")
-    return protocol == H2 and early and request["outcome"] in (PROTOCOL, CLOSED)
+    return _before_any_h2(request, protocol) and request["outcome"] in (PROTOCOL, CLOSED)
+
+
+def _before_any_h2(request: Mapping[str, Any], protocol: str) -> bool:
+    """Whether TLS came about, and behind it nothing of HTTP/2."""
+    return protocol == H2 and bool(request.get("connected_ns")) and not request.get("first_byte_ns")
 
 
 def _of_tls(outcome: str, error: str, protocol: str) -> str:

@@ -329,11 +329,6 @@ def _asked(
             "server, or your own nginx with 'user root;' (--server)."
         )
     _refuse_what_it_lacks(server, defence, weakness, spoken, forged=all(it.forged for it in chosen))
-    if certificate not in server.certificates:
-        raise UserError(
-            f"--certificate: {server.words} does not take {certificate}; it takes "
-            f"{', '.join(server.certificates)}."
-        )
     for option, dose, value in (("--rate", RATE, rate), ("--held", HELD, held)):
         if value is not None and not any(it.dose == dose for it in chosen):
             raise UserError(

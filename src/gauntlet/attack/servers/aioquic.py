@@ -8,7 +8,6 @@ import importlib.metadata
 import importlib.util
 import sys
 
-from gauntlet.attack.certificates import READ_BY_OPENSSL
 from gauntlet.attack.kinds import H3
 from gauntlet.attack.servers.contract import OFF, RETRY, Launch, Server, Wanted
 from gauntlet.errors import UserError
@@ -43,5 +42,4 @@ AIOQUIC = Server(
     version=lambda: importlib.metadata.version("aioquic"),
     launch=_launch,
     tightens=False,
-    certificates=READ_BY_OPENSSL,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from gauntlet.attack.certificates import KEYS, Chain
+from gauntlet.attack.certificates import Chain
 from gauntlet.attack.kinds import LONG_BYTES
 from gauntlet.attack.loopback import Address
 
@@ -80,5 +80,3 @@ class Server:
     launch: Callable[[Wanted], Launch]
     tightens: bool = True
     """Whether its time-outs are `TIGHT_S` where that is asked for."""
-    certificates: tuple[str, ...] = tuple(KEYS)
-    """Kinds of the key of a certificate that it takes."""

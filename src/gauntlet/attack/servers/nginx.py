@@ -10,7 +10,6 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from gauntlet.attack.certificates import READ_BY_OPENSSL
 from gauntlet.attack.kinds import H2, H3, PROTOCOLS
 from gauntlet.attack.servers.contract import OFF, RETRY, TIGHT_S, Launch, Server, Wanted, write_files
 from gauntlet.engine import cache_folder
@@ -113,5 +112,4 @@ NGINX = Server(
     ready=_ready,
     version=_version,
     launch=_launch,
-    certificates=READ_BY_OPENSSL,
 )
