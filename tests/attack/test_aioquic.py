@@ -1,11 +1,13 @@
-"""The server by aioquic: what it answers, how it lets a client in, and where it does not listen."""
+"""The server by aioquic: what it answers, how and how long it lets a client in, where it does not listen."""
 
 import asyncio
 import importlib.util
+import math
 import signal
 import ssl
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +19,7 @@ from aioquic.h3.connection import H3_ALPN, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.events import QuicEvent
+from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent
 from aioquic.quic.logger import QuicLogger
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -28,7 +30,7 @@ from gauntlet.attack.kinds import LONG_BYTES
 from gauntlet.attack.loopback import Address, free
 from gauntlet.attack.servers import aioquic_program
 from gauntlet.attack.servers.aioquic import AIOQUIC
-from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, Wanted
+from gauntlet.attack.servers.contract import OFF, PAGE_BYTES, RETRY, TIGHT_S, Wanted
 from gauntlet.errors import UserError
 
 PATIENCE_S = 60
@@ -106,9 +108,8 @@ class Asking(QuicConnectionProtocol):
                 self.over.set()
 
 
-async def asked(address: Address, path: str) -> tuple[bytes, int, int]:
-    """Status and length of the answer at a path, and how many Retry packets came."""
-    log = QuicLogger()
+async def asked(address: Address, path: str, log: QuicLogger) -> tuple[bytes, int]:
+    """Status and length of the answer at a path; the log tells of the packets."""
     configuration = QuicConfiguration(alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE, quic_logger=log)
     async with asyncio.timeout(PATIENCE_S):
         # What comes before the server listens is lost, and sent again by QUIC.
@@ -120,8 +121,7 @@ async def asked(address: Address, path: str) -> tuple[bytes, int, int]:
             await client.over.wait()
             (head,) = client.heads
             assert head[b"content-length"] == str(client.octets).encode()
-            retries = str(log.to_dict()).count("'packet_type': 'retry'")
-            return head[b":status"], client.octets, retries
+            return head[b":status"], client.octets
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,99 @@ async def asked(address: Address, path: str) -> tuple[bytes, int, int]:
 def test_it_answers_as_the_other_servers_do(
     listening: Address, defence: str, path: str, status: bytes, octets: int
 ) -> None:
-    retries = 1 if defence == RETRY else 0
-    assert asyncio.run(asked(listening, path)) == (status, octets, retries)
+    log = QuicLogger()
+    assert asyncio.run(asked(listening, path, log)) == (status, octets)
+    retries = str(log.to_dict()).count("'packet_type': 'retry'")
+    assert retries == (1 if defence == RETRY else 0)
+
+
+def test_clients_are_told_after_how_long_without_a_packet_a_connection_ends(listening: Address) -> None:
+    log = QuicLogger()
+    asyncio.run(asked(listening, "/", log))
+    (trace,) = log.to_dict()["traces"]
+    stated = [it["data"] for it in trace["events"] if it["name"] == "transport:parameters_set"]
+    (ms,) = [it["max_idle_timeout"] for it in stated if it["owner"] == "remote"]
+    assert ms == 1000 * aioquic_program.IDLE_TIMEOUT_S
+
+
+class Pair:
+    """A client that waits for long and the server, by a clock that the test sets."""
+
+    ADDRESS = ("127.0.0.1", 1)
+
+    def __init__(self, chain: Chain) -> None:
+        patient = QuicConfiguration(alpn_protocols=H3_ALPN, verify_mode=ssl.CERT_NONE, idle_timeout=1000.0)
+        self.client = QuicConnection(configuration=patient)
+        self.server = QuicConnection(
+            configuration=aioquic_program.configuration(chain.certificate, chain.key),
+            original_destination_connection_id=self.client.original_destination_connection_id,
+        )
+        self.client.connect(self.ADDRESS, now=0.0)
+
+    def hear(self, now: float) -> bool:
+        """Hands the server what the client sends; whether that is anything."""
+        sent = self.client.datagrams_to_send(now)
+        for datagram, _ in sent:
+            self.server.receive_datagram(datagram, self.ADDRESS, now)
+        return bool(sent)
+
+    def answer(self, now: float) -> bool:
+        """Hands the client what the server sends; whether that is anything."""
+        sent = self.server.datagrams_to_send(now)
+        for datagram, _ in sent:
+            self.client.receive_datagram(datagram, self.ADDRESS, now)
+        return bool(sent)
+
+    def talk(self) -> None:
+        """Lets both speak for a second, with the timers that are due, until neither has anything to say."""
+        for now in (tenth / 10 for tenth in range(11)):
+            for end in (self.client, self.server):
+                if (timer := end.get_timer()) is not None and timer <= now:
+                    end.handle_timer(now)
+            while self.hear(now) | self.answer(now):
+                pass
+
+    def happened(self) -> list[QuicEvent]:
+        """What the server has to tell of."""
+        return list(iter(self.server.next_event, None))
+
+    def end(self, now: float) -> tuple[float, str]:
+        """When and why the server ends the connection if it hears nothing from now on."""
+        while True:
+            self.server.datagrams_to_send(now)
+            now = self.server.get_timer() or math.inf
+            assert now < math.inf, "the server waits for ever"
+            self.server.handle_timer(now)
+            for event in self.happened():
+                if isinstance(event, ConnectionTerminated):
+                    return now, event.reason_phrase
+
+
+def test_a_connection_ends_so_long_after_the_last_packet_that_came(chain: Chain) -> None:
+    pair = Pair(chain)
+    pair.talk()
+    assert any(isinstance(it, HandshakeCompleted) for it in pair.happened())
+    late = 0.9 * aioquic_program.IDLE_TIMEOUT_S
+    pair.client.send_ping(1)
+    assert pair.hear(late)
+    at, why = pair.end(late)
+    assert (at, why) == (pytest.approx(late + aioquic_program.IDLE_TIMEOUT_S), "Idle timeout")
+
+
+def test_a_handshake_that_its_client_leaves_ends_so_long_after_the_first_packet(chain: Chain) -> None:
+    pair = Pair(chain)
+    assert pair.hear(0.0)
+    at, why = pair.end(0.0)
+    assert (at, why) == (pytest.approx(aioquic_program.IDLE_TIMEOUT_S), "Idle timeout")
+
+
+def test_its_time_out_is_no_tighter_where_that_is_asked_for_and_the_laboratory_knows(
+    chain: Chain, tmp_path: Path
+) -> None:
+    wanted = Wanted("h3", free(), chain, tmp_path)
+    assert AIOQUIC.launch(replace(wanted, tight=True)) == AIOQUIC.launch(wanted)
+    assert not AIOQUIC.tightens
+    assert aioquic_program.IDLE_TIMEOUT_S > TIGHT_S
 
 
 def test_fields_behind_a_body_are_no_request_and_a_declined_answer_ends_nothing(chain: Chain) -> None:

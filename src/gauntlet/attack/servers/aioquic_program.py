@@ -64,16 +64,21 @@ class Connection(QuicConnectionProtocol):
             http.send_data(event.stream_id, content, end_stream=True)
 
 
+def configuration(certificate: Path, key: Path) -> QuicConfiguration:
+    """What every connection begins with."""
+    made = QuicConfiguration(alpn_protocols=H3_ALPN, is_client=False, idle_timeout=IDLE_TIMEOUT_S)
+    made.load_cert_chain(certificate, key)
+    return made
+
+
 async def _serve(asked: Namespace) -> None:
     over = asyncio.Event()
     for ending in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(ending, over.set)
-    configuration = QuicConfiguration(alpn_protocols=H3_ALPN, is_client=False, idle_timeout=IDLE_TIMEOUT_S)
-    configuration.load_cert_chain(asked.certificate, asked.key)
     server = await serve(
         asked.listen.host,
         asked.listen.port,
-        configuration=configuration,
+        configuration=configuration(asked.certificate, asked.key),
         create_protocol=Connection,
         retry=asked.retry,
     )
