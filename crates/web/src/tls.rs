@@ -231,29 +231,34 @@ impl ClientSessionStore for Tickets {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use rustls::{ClientConnection, HandshakeKind, ServerConnection};
 
     use super::*;
     use crate::certificates::{Kind, make};
 
-    struct Files(std::path::PathBuf);
+    /// A certificate in a folder that is gone with this.
+    pub(crate) struct Files(std::path::PathBuf);
 
     impl Files {
-        fn new(name: &str, kind: Kind) -> Self {
+        pub(crate) fn new(name: &str, kind: Kind) -> Self {
             let folder = std::env::temp_dir().join(format!("gauntlet-web-tls-{}-{name}", std::process::id()));
             make(kind, SERVER_NAME).expect("a certificate").write(&folder).expect("a place for files");
             Self(folder)
         }
 
-        fn server(&self, tickets: usize, early_data: bool) -> Result<(ServerConfig, Arc<Counters>), Refusal> {
+        pub(crate) fn server(
+            &self,
+            tickets: usize,
+            early_data: bool,
+        ) -> Result<(ServerConfig, Arc<Counters>), Refusal> {
             let (certificate, key) = (self.0.join("server.pem"), self.0.join("server.key"));
             let tls = ServerTls { certificate: &certificate, key: &key, tickets, early_data };
             let counters = Arc::default();
             Ok((tls.config(Protocol::H1, &Limits::default(), &counters)?, counters))
         }
 
-        fn client(&self, resume: bool) -> (Arc<ClientConfig>, Arc<Tickets>) {
+        pub(crate) fn client(&self, resume: bool) -> (Arc<ClientConfig>, Arc<Tickets>) {
             let authority = self.0.join("ca.pem");
             let tls = ClientTls { authority: &authority, early_data: false, resume };
             let (config, tickets) = tls.config(Protocol::H1).expect("a sound configuration");
