@@ -1,15 +1,15 @@
-"""More flows than a process has files open by default: all of them are threads of one process."""
+"""More flows than the files, the memory and the mappings of a process are meant for: all are threads of one."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from gauntlet.engine.guest import Machine
-from tests.guest.conftest import Play, run_plan, tcp_flow
+from tests.guest.conftest import Play, run_plan
 
-FLOWS = 600
-MEMORY_MIB = 1536
-"""Each end of each flow is a thread, whose stack is there from the beginning."""
+FLOWS = 1000
+MEMORY_MIB = 1024
+"""The whole stacks of all threads, two a flow, would not fit."""
 USUAL = "1024 4096"
 """Open files of a process, soft and hard, as the kernel has them for its first one (its file resource.h)."""
 LIMITS = {
@@ -24,10 +24,24 @@ LIMITS = {
 
 
 def _flows(count: int) -> list[dict[str, Any]]:
-    return [tcp_flow(100, id=f"f{number}", start_s=0.5 + number / 1000) for number in range(count)]
+    """Flows of one session with one message each, a millisecond apart."""
+    message = {"message_size_bytes": 100, "interval_s": 1.0, "duration_s": 1.0, "connection": "fresh"}
+    return [
+        {
+            "id": f"f{number}",
+            "stack": "tls",
+            "stack_params": {"congestion_control": "cubic"},
+            "app": "periodic",
+            "app_params": message,
+            "from": "client",
+            "to": "server",
+            "start_s": 0.5 + number / 1000,
+        }
+        for number in range(count)
+    ]
 
 
-def test_a_run_has_as_many_files_open_as_its_flows_take_and_its_programs_are_spared_of_that(
+def test_a_run_has_what_its_flows_take_and_its_programs_are_spared_of_that(
     play: Play, machine: Machine
 ) -> None:
     many = run_plan(id="many", flows=_flows(FLOWS), programs=[LIMITS])

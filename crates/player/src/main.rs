@@ -72,6 +72,7 @@ fn serve_in_the_guest() -> Result<()> {
     virtual_time::get_memory_in_large_pieces()?;
     let arguments = Arguments::read(std::env::args_os().skip(1).map(PathBuf::from))?;
     let plan = Plan::read(&arguments.plan()?)?;
+    virtual_time::suit_memory_to(plan.runs.iter().map(|run| run.flows.len()).max().unwrap_or(0))?;
     let out = arguments.out()?;
     let mut writable = vec![out.as_path()];
     writable.extend(arguments.writable.iter().map(PathBuf::as_path));

@@ -71,8 +71,17 @@ const BLOCK_BYTES: usize = 1 << 20;
 
 impl Outbox {
     pub(crate) fn new(payload: &Payload) -> Self {
+        Self::of(payload, (BLOCK_BYTES / payload.message_bytes()).max(1))
+    }
+
+    /// For a sender that hands over one message at a time.
+    pub(crate) fn of_single_messages(payload: &Payload) -> Self {
+        Self::of(payload, 1)
+    }
+
+    fn of(payload: &Payload, messages: usize) -> Self {
         let message_bytes = payload.message_bytes();
-        let block = payload.model.repeat((BLOCK_BYTES / message_bytes).max(1));
+        let block = payload.model.repeat(messages);
         let mut outbox = Self { message_bytes, block, first_seq: 0 };
         outbox.number_from(0);
         outbox
@@ -102,6 +111,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
     use proptest::prelude::*;
 
     proptest! {
@@ -114,6 +124,18 @@ mod tests {
             let bytes = outbox.bytes(start..start + length);
             prop_assert!(!bytes.is_empty());
             prop_assert!(payload.matches(start, bytes));
+        }
+
+        #[test]
+        fn an_outbox_of_single_messages_holds_each_whole(message_bytes in 8_u32..3000, seqs in vec(0_u64..5_000_000, 1..20)) {
+            let payload = Payload::new(7, message_bytes);
+            let mut outbox = Outbox::of_single_messages(&payload);
+            let size = u64::from(message_bytes);
+            for seq in seqs {
+                let message = outbox.bytes(seq * size..(seq + 1) * size);
+                prop_assert_eq!(message.len(), message_bytes as usize);
+                prop_assert!(payload.matches(seq * size, message));
+            }
         }
 
         #[test]

@@ -162,7 +162,10 @@ impl Connection for StreamConnection {
             (false, true) => (most_bytes.clamp(1, READ_BYTES as u64), libc::MSG_WAITALL),
         };
         // The end that connected does not block: it waits here, when an answer is what it waits for.
-        self.buffer.resize(READ_BYTES, 0);
+        if self.buffer.is_empty() {
+            // Zeros of the kernel, which take no memory before something is read into them.
+            self.buffer = vec![0; READ_BYTES];
+        }
         let count = loop {
             match batch::read(self.socket.fd(), &mut self.buffer[..most as usize], flags) {
                 Ok(count) => break count,

@@ -27,7 +27,10 @@ impl Incoming {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         if self.buffer.len() < self.end + most {
-            self.buffer.resize(self.end + most, 0);
+            // Zeros of the kernel, which take no memory before something is read into them.
+            let mut larger = vec![0; self.end + most];
+            larger[..self.end].copy_from_slice(&self.buffer[..self.end]);
+            self.buffer = larger;
         }
         &mut self.buffer[self.end..self.end + most]
     }

@@ -170,7 +170,7 @@ impl Periodic {
     }
 
     fn outbox(&self, session: &Session) -> Outbox {
-        Outbox::new(&Payload::new(session.ctx.seed, self.message_bytes))
+        Outbox::of_single_messages(&Payload::new(session.ctx.seed, self.message_bytes))
     }
 
     /// When message `seq` is due.

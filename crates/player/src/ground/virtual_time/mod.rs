@@ -64,6 +64,14 @@ pub fn get_memory_in_large_pieces() -> Result<()> {
     memory::get_in_large_pieces()
 }
 
+/// Suits the memory to the flows of the largest run; to be called before the first of them starts.
+///
+/// # Errors
+/// The kernel refuses.
+pub fn suit_memory_to(flows: usize) -> Result<()> {
+    memory::suit(flows)
+}
+
 /// Makes the bare guest a place where programs run, in which each of `writable` can be written.
 ///
 /// # Errors
@@ -106,6 +114,7 @@ impl Ground for Virtual {
             Half::Receiver(server) => {
                 let gate = gate.clone();
                 node.spawn("receiver", move || {
+                    memory::lay_the_stack();
                     // Ends the sender too, which does nothing without a receiver.
                     if !gate.wait() {
                         server.call_off("the run could not be started");
@@ -116,6 +125,7 @@ impl Ground for Virtual {
                 })?
             }
             Half::Sender(client) => node.spawn("sender", move || {
+                memory::lay_the_stack();
                 let result = client.run();
                 let _ = ended.send(());
                 Noted::Sent(result)
