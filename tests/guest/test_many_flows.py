@@ -1,4 +1,4 @@
-"""More flows than the files, the memory and the mappings of a process are meant for: all are threads of one."""
+"""More flows than files, memory and mappings of a process are meant for: all of them are threads of one."""
 
 import json
 from collections.abc import Mapping

@@ -509,3 +509,93 @@ def test_what_a_slow_server_shows_is_the_summary_s() -> None:
         len(set(SUMMARY.flows(it)["run"].to_pylist())) for it in ("slow-server", "slow-server-flooded")
     )
     assert f"`--only slow-server --only slow-server-flooded`, {played} runs" in PAGE
+
+
+WHOLE = {
+    "unit": "visit",
+    "split": "session",
+    "packets": 0,
+    "world": "closed",
+    "without": "none",
+    "padding": "none",
+}
+
+
+def named(kpi: str, attack: str, learnt: str, tried: str = "", **other: Any) -> float:
+    """In percent, of visits as they are unless something else is asked for."""
+    return 100 * mean("sites", kpi, attack=attack, learnt=learnt, tried=tried or learnt, **WHOLE | other)
+
+
+def right(attack: str, learnt: str, tried: str = "", **other: Any) -> str:
+    return f"{named('micro_f1', attack, learnt, tried, **other):.0f}"
+
+
+def test_the_table_of_visits_is_the_summary_s() -> None:
+    rows = {
+        "visits, by a forest": [right("forest", it) for it in ("h2", "h3")],
+        "by a network": [right("cnn", it) for it in ("h2", "h3")],
+        "by nearest neighbours": [right("knn", it) for it in ("h2", "h3")],
+        "by a forest from the first fifty packets, the first ten": [
+            ", ".join(right("forest", it, packets=count) for count in (50, 10)) for it in ("h2", "h3")
+        ],
+        "by a forest that has learnt over the other protocol": [
+            right("forest", "h3", "h2"),
+            right("forest", "h2", "h3"),
+        ],
+        "by a forest without packets with data, or of QUIC those behind the handshake": [
+            right("forest", "h2", without="tcp-data"),
+            right("forest", "h3", without="quic-data"),
+        ],
+        "by a forest where packets are filled up: TLS records as if they were, QUIC by PADDING": [
+            right("forest", "h2", padding="simulated"),
+            right("forest", "h3-padded", padding="stack"),
+        ],
+        "windows of ten packets, as the study has them, by a network": [
+            right("cnn", it, unit="window", split="none") for it in ("h2", "h3")
+        ],
+    }
+    for head, cells in rows.items():
+        assert f"| {head} | {' | '.join(cells)} |" in PAGE.splitlines(), head
+
+
+def test_what_is_said_of_visits_is_the_summary_s() -> None:
+    scale = traffic_sites._FULL
+    assert (scale.monitored, scale.repetitions, scale.others) == (10, 12, 40)
+    assert scale.sessions * scale.visits == 16
+    claims = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"]
+    by_attack = [it["measured"] for it in claims["quic-harder-to-learn"]["parts"]]
+    assert f"By the forest its macro F1 is {by_attack[1]} of that over TLS and TCP" in PAGE
+    assert f"by the network {by_attack[2]}. By nearest neighbours it is {by_attack[0].split()[0]}:" in PAGE
+    without = right("forest", "h3", without="quic-data"), right("forest", "h3", without="quic-handshake")
+    assert (
+        f"without it the forest is right in {without[0]} %, without the handshake in {without[1]} %" in PAGE
+    )
+    cost = [
+        100 * mean("sites", f"{it}_overhead", attack="forest", learnt="h3-padded") for it in ("byte", "time")
+    ]
+    left = right("forest", "h3-padded", padding="stack")
+    bytes_, longer = (f"{it:.0f} %" for it in cost)
+    said = f"{bytes_} more bytes over QUIC and visits that take {longer} longer leave the forest {left} %"
+    assert said in PAGE
+    for over in ("h2", "h3"):
+        open_world = {
+            it: named(it, "forest", over, world="open") for it in ("found", "alarms", "precision_20")
+        }
+        assert round(open_world["found"]) == 90 and round(open_world["precision_20"]) == 8
+        assert 45 < open_world["alarms"] < 55
+    assert "the forest finds 90 % of the visits" in PAGE and "8 % of its alarms are right" in PAGE
+
+
+def test_what_was_foretold_and_found_is_the_summary_s() -> None:
+    of = {"over": "h2", "load": 1.15}
+    completed = [mean("prediction", f"{it}completed_per_s", **of) for it in ("foretold_", "")]
+    late = [mean("prediction", f"{it}p99_s", **of) for it in ("foretold_", "")]
+    foretold = f"{completed[0]:.0f} sessions a second and a 99th percentile of {late[0]:.1f} s are foretold"
+    found = f"it completes all {completed[1]:.0f} with {1e3 * late[1]:.1f} ms"
+    assert f"At 1.15 over TLS and TCP {foretold}, and {found}" in PAGE
+    ratios = {
+        over: [f"{mean('prediction', 'p99_ratio', over=over, load=load):.2f}" for load in (0.45, 0.8, 0.95)]
+        for over in ("h2", "h3")
+    }
+    first, second = (f"{', '.join(it[:2])} and {it[2]}" for it in ratios.values())
+    assert f"over TLS and TCP {first} of what is found, over QUIC {second}, by a processor" in PAGE

@@ -132,7 +132,7 @@ def longest_s(level: float) -> float:
     flood beyond the server's means, and some patience.
     """
     floods_s = AHEAD_S + CLIENT.sends_s
-    return max(0.0, 1 - 1 / level) * floods_s * 1.5 + PATIENCE_S
+    return max(0.0, level - 1) * floods_s * 1.5 + PATIENCE_S
 
 
 def flows(

@@ -55,9 +55,10 @@ def _ready() -> None:
 def _measure(quick: bool, seed: int, tell: Tell, parts: Parts) -> Measured:
     asked = conditions(quick)
     engine = Virtual.installed()
-    same = {**facts(), "engine": engine.identity()}
+    server = facts()
+    same = {**server, "engine": engine.identity()}
     costs = {
-        over: _costs(parts.take(f"costs-{over}", same, partial(_learnt, over, tell)))
+        over: _costs(parts.take(f"costs-{over}", server, partial(_learnt, over, tell)))
         for over in dict.fromkeys(str(it["over"]) for it in asked)
     }
     learnt = {over: [it.handshake_s, it.request_s] for over, it in costs.items()}
