@@ -6,6 +6,7 @@ traits of a visit name its site. Looks at the visits that the bench `traffic-sit
 """
 
 import argparse
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,25 +16,46 @@ from scipy.spatial.distance import cdist
 from sklearn.ensemble import RandomForestClassifier
 
 from gauntlet.traffic import splits
+from gauntlet.traffic.attacks import knn
 from gauntlet.traffic.sequences import Floats, Ints, Sequences, paired
 from gauntlet.traffic.trials import FOLDS, WINDOW
 
-_SECOND_NS = 1e9
 _SEED = 1
+_SMALL_BYTES = 100
+"""At most so long are acknowledgements alone."""
+_NEIGHBOURS = 3
+_WEIGHTS = (1.2, 1.1, 1.0)
+"""A nearer neighbour counts a little more, so that no vote is a tie."""
+
+Naming = Callable[[Floats, Ints, Floats], Ints]
 
 
 def windows(visits: Sequences) -> dict[str, float]:
     """Windows as an attack has them: shares of them, in percent."""
-    cut, _ = visits.windows(WINDOW)
-    patterns, pattern = np.unique(cut.matrix(WINDOW), axis=0, return_inverse=True)
+    cut, owners = visits.windows(WINDOW)
+    matrix = cut.matrix(WINDOW)
+    patterns, pattern = np.unique(matrix, axis=0, return_inverse=True)
+    pattern = pattern.ravel()
     sites, site = np.unique(cut.site, return_inverse=True)
     counts = np.zeros((len(patterns), len(sites)), int)
-    np.add.at(counts, (pattern.ravel(), site), 1)
-    several = (counts > 0).sum(axis=1) > 1
+    np.add.at(counts, (pattern, site), 1)
+    full = (matrix == matrix.min()) | ((matrix > 0) & (matrix <= _SMALL_BYTES))
+    folds = splits.by_session(visits, FOLDS, _SEED)[owners]
+    by_heart = 0
+    for fold in range(FOLDS):
+        own = folds == fold
+        learnt = np.zeros_like(counts)
+        np.add.at(learnt, (pattern[~own], site[~own]), 1)
+        known = learnt[pattern[own]]
+        # Of one that never came nothing is known but which site has most.
+        known[known.sum(axis=1) == 0] = learnt.sum(axis=0)
+        by_heart += int((known.argmax(axis=1) == site[own]).sum())
     return {
-        "windows that another site has, too": 100 * counts[several].sum() / len(cut),
-        "named by who knows each by heart": 100 * counts.max(axis=1).sum() / len(cut),
-        "named by who says the most frequent site": 100 * counts.sum(axis=0).max() / len(cut),
+        "windows that another site has, too": 100 * counts[(counts > 0).sum(axis=1) > 1].sum() / len(cut),
+        "windows that come once": 100 * (counts.sum(axis=1) == 1).sum() / len(cut),
+        "windows of full packets and acknowledgements": 100 * full.all(axis=1).mean(),
+        "windows named by who knows those of other sessions by heart": 100 * by_heart / len(cut),
+        "windows named by who says the most frequent site": 100 * counts.sum(axis=0).max() / len(cut),
     }
 
 
@@ -45,23 +67,28 @@ def sizes(visits: Sequences) -> Floats:
     return found
 
 
-def totals(visits: Sequences) -> Floats:
-    """Packets and bytes each way."""
+def each_way(visits: Sequences) -> Floats:
+    """How many packets go out and come in."""
     out = visits.signed_bytes > 0
-    signed = np.abs(visits.signed_bytes).astype(float)
-    sides = [side for mask in (out, ~out) for side in (mask.astype(float), mask * signed)]
-    return np.stack([np.bincount(visits.owner, side, len(visits)) for side in sides], axis=1)
+    return np.stack(
+        [np.bincount(visits.owner[it], minlength=len(visits)) for it in (out, ~out)], 1, dtype=float
+    )
 
 
-def numbers_and_time(visits: Sequences) -> Floats:
-    """Packets each way, and how long the visit takes."""
-    packets = totals(visits)[:, [0, 2]]
-    return np.column_stack([packets, visits.time_ns[visits.starts[1:] - 1] / _SECOND_NS])
+def bytes_in(visits: Sequences) -> Floats:
+    """How many bytes come in."""
+    weights = np.where(visits.signed_bytes < 0, -visits.signed_bytes, 0)
+    return np.bincount(visits.owner, weights, len(visits))[:, None]
 
 
 def nearest(learnt: Floats, answers: Ints, tried: Floats) -> Ints:
-    """The site of the nearest visit."""
-    found: Ints = answers[cdist(tried, learnt, "cityblock").argmin(axis=1)]
+    """What the three nearest visits say."""
+    names, places = np.unique(answers, return_inverse=True)
+    order = np.argsort(cdist(tried, learnt, "cityblock"), axis=1, kind="stable")[:, :_NEIGHBOURS]
+    votes = np.zeros((len(tried), len(names)))
+    for place, weight in zip(range(order.shape[1]), _WEIGHTS, strict=False):
+        np.add.at(votes, (np.arange(len(tried)), places[order[:, place]]), weight)
+    found: Ints = names[votes.argmax(axis=1)]
     return found
 
 
@@ -72,9 +99,7 @@ def forest(learnt: Floats, answers: Ints, tried: Floats) -> Ints:
     return found
 
 
-def right(
-    attack: Callable[[Floats, Ints, Floats], Ints], learnt: Floats, tried: Floats, visits: Sequences
-) -> float:
+def right(attack: Naming, learnt: Floats, tried: Floats, visits: Sequences) -> float:
     """The share in percent that is named rightly, split by session; rows of both are the same visits."""
     folds = splits.by_session(visits, FOLDS, _SEED)
     said = np.empty(len(visits), np.int64)
@@ -88,15 +113,18 @@ def looks(h2: Sequences, h3: Sequences, padded: Sequences) -> Iterator[tuple[str
     """What is looked at in one set of sites."""
     for over, visits in (("HTTP/2", h2), ("HTTP/3", h3)):
         yield from ((f"{over}, {what}", share) for what, share in windows(visits).items())
-        counts, amounts = sizes(visits), totals(visits)
-        yield f"{over}, nearest by counts of sizes", right(nearest, counts, counts, visits)
-        yield f"{over}, forest by packets and bytes each way", right(forest, amounts, amounts, visits)
+        for much, some in ((f"first {knn.PACKETS}", visits.first(knn.PACKETS)), ("all packets", visits)):
+            in_order, counts = some.matrix(int(some.lengths.max())), sizes(some)
+            yield f"{over}, nearest by sizes in order, {much}", right(nearest, in_order, in_order, visits)
+            yield f"{over}, nearest by counts of sizes, {much}", right(nearest, counts, counts, visits)
     for name, learnt, tried in (("HTTP/2, tried HTTP/3", h2, h3), ("HTTP/3, tried HTTP/2", h3, h2)):
         lessons, met = paired(learnt, tried)
-        share = right(forest, totals(lessons), totals(met), met)
-        yield f"learnt {name}, forest by packets and bytes each way", share
-    left = numbers_and_time(padded)
-    yield "padded, forest by packets each way and time", right(forest, left, left, padded)
+        share = right(forest, bytes_in(lessons), bytes_in(met), met)
+        yield f"learnt {name}, forest by bytes that come in", share
+    counts, packets = sizes(padded), each_way(padded)
+    yield "padded, nearest by counts of sizes, all packets", right(nearest, counts, counts, padded)
+    yield "padded, forest by counts of sizes, all packets", right(forest, counts, counts, padded)
+    yield "padded, forest by packets each way", right(forest, packets, packets, padded)
 
 
 def main() -> None:
@@ -104,18 +132,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("raw", type=Path, help="folder with monitored-h2-1.parquet and so on")
-    folder = parser.parse_args().raw
+    parser.add_argument("--json", type=Path, help="keeps the means here, too")
+    options = parser.parse_args()
     found: dict[str, list[float]] = {}
-    for file in sorted(folder.glob("monitored-h2-*.parquet")):
+    for file in sorted(options.raw.glob("monitored-h2-*.parquet")):
         number = file.stem.rsplit("-", 1)[1]
         names = (f"monitored-{version}-{number}.parquet" for version in ("h2", "h3", "h3-padded"))
-        for what, share in looks(*(Sequences.from_table(pq.read_table(folder / name)) for name in names)):
+        for what, share in looks(*(Sequences.from_table(pq.read_table(options.raw / it)) for it in names)):
             found.setdefault(what, []).append(share)
     if not found:
-        parser.error(f"{folder} has no monitored-h2-1.parquet; the bench traffic-sites leaves such files")
+        parser.error(
+            f"{options.raw} has no monitored-h2-1.parquet; the bench traffic-sites leaves such files"
+        )
     width = max(map(len, found))
     for what, shares in found.items():
         print(f"{what:<{width}}  {np.mean(shares):5.1f} %  ({min(shares):.1f} to {max(shares):.1f})")
+    if options.json:
+        means = {what: round(float(np.mean(shares)), 2) for what, shares in found.items()}
+        options.json.write_text(json.dumps(means, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 
+from gauntlet.attack import prediction
 from gauntlet.benches import attack_flood, attack_slow, traffic_sites
 from gauntlet.studies import study
 from gauntlet.studies.summary import Summary
@@ -565,7 +566,8 @@ def test_what_is_said_of_visits_is_the_summary_s() -> None:
     claims = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"]
     by_attack = [it["measured"] for it in claims["quic-harder-to-learn"]["parts"]]
     assert f"By the forest its macro F1 is {by_attack[1]} of that over TLS and TCP" in PAGE
-    assert f"by the network {by_attack[2]}. By nearest neighbours it is {by_attack[0].split()[0]}:" in PAGE
+    assert f"by the network {by_attack[2]}." in PAGE
+    assert f"By them it is {by_attack[0].split()[0]}." in PAGE
     without = right("forest", "h3", without="quic-data"), right("forest", "h3", without="quic-handshake")
     assert (
         f"without it the forest is right in {without[0]} %, without the handshake in {without[1]} %" in PAGE
@@ -576,7 +578,11 @@ def test_what_is_said_of_visits_is_the_summary_s() -> None:
     left = right("forest", "h3-padded", padding="stack")
     bytes_, longer = (f"{it:.0f} %" for it in cost)
     said = f"{bytes_} more bytes over QUIC and visits that take {longer} longer leave the forest {left} %"
-    assert said in PAGE
+    assert f"{said} and nearest neighbours {right('knn', 'h3-padded', padding='stack')} %" in PAGE
+    collapse = [f"{it['value']:.2f}" for it in claims["cross-protocol-collapse"]["parts"]]
+    assert f"the forest keeps {collapse[2]} and {collapse[3]} of what it names over its own" in PAGE
+    assert (right("knn", "h3", "h2"), right("knn", "h2", "h3")) == ("14", "15")
+    assert "nearest neighbours name 14 and 15 %." in PAGE
     for over in ("h2", "h3"):
         open_world = {
             it: named(it, "forest", over, world="open") for it in ("found", "alarms", "precision_20")
@@ -590,7 +596,15 @@ def test_what_was_foretold_and_found_is_the_summary_s() -> None:
     of = {"over": "h2", "load": 1.15}
     completed = [mean("prediction", f"{it}completed_per_s", **of) for it in ("foretold_", "")]
     late = [mean("prediction", f"{it}p99_s", **of) for it in ("foretold_", "")]
-    foretold = f"{completed[0]:.0f} sessions a second and a 99th percentile of {late[0]:.1f} s are foretold"
+    foretold = (
+        f"{completed[0]:.0f} sessions a second and, after a flood of nineteen seconds, a 99th percentile of "
+        f"{late[0]:.1f} s are foretold"
+    )
+    learnt = MANIFEST["benches"]["prediction"]["machine"]["learnt"]["h2"]
+    capacity = prediction.Costs(*learnt).capacity_per_s
+    assert f"at 0.3 and 0.6 of what they say it can do, {capacity:.0f} sessions a second over TLS" in PAGE
+    assert prediction.LEARNT == (0.3, 0.6) and prediction.AHEAD_S + prediction.CLIENT.sends_s + 1 == 19
+    assert 1 - capacity / completed[1] > 1 / 8
     found = f"it completes all {completed[1]:.0f} with {1e3 * late[1]:.1f} ms"
     assert f"At 1.15 over TLS and TCP {foretold}, and {found}" in PAGE
     ratios = {
@@ -598,4 +612,48 @@ def test_what_was_foretold_and_found_is_the_summary_s() -> None:
         for over in ("h2", "h3")
     }
     first, second = (f"{', '.join(it[:2])} and {it[2]}" for it in ratios.values())
-    assert f"over TLS and TCP {first} of what is found, over QUIC {second}, by a processor" in PAGE
+    assert f"over TLS and TCP {first} of what is found, over QUIC {second}." in PAGE
+
+
+def test_what_is_looked_at_beside_the_bench_is_said_as_it_was_found() -> None:
+    """The file is what `benchmarks/what_packets_tell.py --json` printed of the visits of the summary."""
+    looked = json.loads((STUDY.home / "what_packets_tell.json").read_text(encoding="utf-8"))
+    causes = (STUDY.home / "causes.toml").read_text(encoding="utf-8").replace("\n", " ")
+
+    def both(what: str) -> tuple[str, str]:
+        return f"{looked[f'HTTP/2, {what}']:.0f}", f"{looked[f'HTTP/3, {what}']:.0f}"
+
+    first, whole = (both(f"nearest by counts of sizes, {it}") for it in ("first 300", "all packets"))
+    ordered = both("nearest by sizes in order, first 300")
+    usual = both("windows named by who says the most frequent site")
+    heart = both("windows named by who knows those of other sessions by heart")
+    shared, once = both("windows that another site has, too")[0], both("windows that come once")[1]
+    bulk = both("windows of full packets and acknowledgements")[0]
+    across = {f"{share:.0f}" for what, share in looked.items() if what.startswith("learnt ")}
+    counts, ways = (
+        f"{looked[f'padded, {it}']:.0f} %"
+        for it in ("nearest by counts of sizes, all packets", "forest by packets each way")
+    )
+    assert (set(usual), across) == ({"17"}, {"56"})
+    for sentence in (
+        "who says the most frequent site throughout is right in 17 %",
+        f"they name {first[0]} % over HTTP/2 and {first[1]} % over HTTP/3",
+        f" and of whole visits {whole[0]} and {whole[1]} %",
+        f"Over HTTP/2 {shared} % of windows are packet for packet what another site has, too, and {bulk} %",
+        f"over HTTP/3 {once} % come once and never again. Who",
+        f"knows those of other sessions by heart names {heart[0]} and {heart[1]} %",
+        "by the bytes that come in alone a forest names 56 % either way",
+        f"of each size the nearest visits name {counts}, and by how many go each way alone a",
+        f"go each way alone a forest names {ways}",
+    ):
+        assert sentence in PAGE, sentence
+    for sentence in (
+        f"name {first[0]} % over HTTP/2 and {first[1]} % over HTTP/3",
+        f"by the same sizes in order {ordered[0]} and {ordered[1]} %",
+        f"Over HTTP/2 {shared} % of windows are packet for packet",
+        f"over HTTP/3 {once} % come once",
+        "By the bytes that come in alone a forest names 56 % of visits",
+        f"visits name {counts} ",
+        f"forest names {ways}",
+    ):
+        assert sentence in causes, sentence

@@ -49,7 +49,7 @@ AHEAD_S = 2.0
 """For how long the flood is there before the first honest request."""
 
 MEMORY_MIB = 2048
-"""Of a guest with some hundred flows."""
+"""Of a guest with some thousand flows."""
 ONE_WAY_S = 50e-6
 """In virtual time; far below a handshake's cost, as loopback is."""
 BEGINS_S = 1.0
