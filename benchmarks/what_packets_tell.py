@@ -70,15 +70,14 @@ def sizes(visits: Sequences) -> Floats:
 def each_way(visits: Sequences) -> Floats:
     """How many packets go out and come in."""
     out = visits.signed_bytes > 0
-    return np.stack(
-        [np.bincount(visits.owner[it], minlength=len(visits)) for it in (out, ~out)], 1, dtype=float
-    )
+    counts = [np.bincount(visits.owner[it], minlength=len(visits)) for it in (out, ~out)]
+    return np.stack(counts, axis=1).astype(float)
 
 
 def bytes_in(visits: Sequences) -> Floats:
     """How many bytes come in."""
     weights = np.where(visits.signed_bytes < 0, -visits.signed_bytes, 0)
-    return np.bincount(visits.owner, weights, len(visits))[:, None]
+    return np.bincount(visits.owner, weights, len(visits)).astype(float)[:, None]
 
 
 def nearest(learnt: Floats, answers: Ints, tried: Floats) -> Ints:

@@ -68,8 +68,8 @@ def test_every_benchmark_is_tried_here() -> None:
         "run", "kernels", "campaign", "certificate", "results", "scale", "evidence", "sctp_reading",
         "paths", "publish",
     }  # fmt: skip
-    # Targets of their own; tests named after them try how they judge.
-    own = {"agreement", "prediction", "handshake_bytes"}
+    # Called by themselves; tests named after them try how they judge.
+    own = {"agreement", "prediction", "handshake_bytes", "what_packets_tell"}
     assert {file.stem for file in BENCHMARKS.glob("*.py")} == programs | own
 
 
