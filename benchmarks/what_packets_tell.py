@@ -12,20 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from scipy.spatial.distance import cdist
 from sklearn.ensemble import RandomForestClassifier
 
 from gauntlet.traffic import splits
-from gauntlet.traffic.attacks import knn
+from gauntlet.traffic.attacks import forest, knn
 from gauntlet.traffic.sequences import Floats, Ints, Sequences, paired
 from gauntlet.traffic.trials import FOLDS, WINDOW
 
 _SEED = 1
 _SMALL_BYTES = 100
 """At most so long are acknowledgements alone."""
-_NEIGHBOURS = 3
-_WEIGHTS = (1.2, 1.1, 1.0)
-"""A nearer neighbour counts a little more, so that no vote is a tie."""
 
 Naming = Callable[[Floats, Ints, Floats], Ints]
 
@@ -81,20 +77,16 @@ def bytes_in(visits: Sequences) -> Floats:
 
 
 def nearest(learnt: Floats, answers: Ints, tried: Floats) -> Ints:
-    """What the three nearest visits say."""
+    """What the nearest visits say, as those of the bench vote."""
     names, places = np.unique(answers, return_inverse=True)
-    order = np.argsort(cdist(tried, learnt, "cityblock"), axis=1, kind="stable")[:, :_NEIGHBOURS]
-    votes = np.zeros((len(tried), len(names)))
-    for place, weight in zip(range(order.shape[1]), _WEIGHTS, strict=False):
-        np.add.at(votes, (np.arange(len(tried)), places[order[:, place]]), weight)
-    found: Ints = names[votes.argmax(axis=1)]
+    found: Ints = names[knn.votes(learnt, places, len(names), tried).argmax(axis=1)]
     return found
 
 
-def forest(learnt: Floats, answers: Ints, tried: Floats) -> Ints:
-    """What a random forest says."""
-    trees = RandomForestClassifier(n_estimators=300, random_state=_SEED, n_jobs=1).fit(learnt, answers)
-    found: Ints = trees.predict(tried)
+def random_forest(learnt: Floats, answers: Ints, tried: Floats) -> Ints:
+    """What a random forest of as many trees as the bench's says."""
+    trees = RandomForestClassifier(n_estimators=forest.TREES, random_state=_SEED, n_jobs=1)
+    found: Ints = trees.fit(learnt, answers).predict(tried)
     return found
 
 
@@ -118,12 +110,12 @@ def looks(h2: Sequences, h3: Sequences, padded: Sequences) -> Iterator[tuple[str
             yield f"{over}, nearest by counts of sizes, {much}", right(nearest, counts, counts, visits)
     for name, learnt, tried in (("HTTP/2, tried HTTP/3", h2, h3), ("HTTP/3, tried HTTP/2", h3, h2)):
         lessons, met = paired(learnt, tried)
-        share = right(forest, bytes_in(lessons), bytes_in(met), met)
+        share = right(random_forest, bytes_in(lessons), bytes_in(met), met)
         yield f"learnt {name}, forest by bytes that come in", share
     counts, packets = sizes(padded), each_way(padded)
     yield "padded, nearest by counts of sizes, all packets", right(nearest, counts, counts, padded)
-    yield "padded, forest by counts of sizes, all packets", right(forest, counts, counts, padded)
-    yield "padded, forest by packets each way", right(forest, packets, packets, padded)
+    yield "padded, forest by counts of sizes, all packets", right(random_forest, counts, counts, padded)
+    yield "padded, forest by packets each way", right(random_forest, packets, packets, padded)
 
 
 def main() -> None:

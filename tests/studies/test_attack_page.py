@@ -18,6 +18,7 @@ SUMMARY = Summary.load(STUDY.summary)
 ROOT = Path(__file__).parents[2]
 MANIFEST = json.loads((STUDY.summary / "manifest.json").read_text(encoding="utf-8"))
 PAGE = (ROOT / "docs" / "studies" / "attack.md").read_text(encoding="utf-8")
+CLAIMS = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FULL = {"variant": "full", "certificate": "p-256", "defence": "off"}
 PLAIN = {"defence": "off", "resumption": "none"}
@@ -450,7 +451,7 @@ def test_what_differs_while_nobody_attacks_is_the_summary_s() -> None:
 
 @pytest.mark.parametrize("claim", ["handshake-longer-over-quic", "request-alike"])
 def test_intervals_of_what_differs_while_nobody_attacks_are_the_verdicts(claim: str) -> None:
-    decided = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"][claim]
+    decided = CLAIMS[claim]
     shown = " [".join(f"{decided[it]:.2f}" for it in ("value", "low"))
     assert f"{shown} to {decided['high']:.2f}]" in PAGE
 
@@ -498,13 +499,12 @@ def test_the_table_of_the_path_is_the_summary_s(experiment: str) -> None:
 
 
 def test_what_a_slow_server_shows_is_the_summary_s() -> None:
-    claims = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"]
-    alike = [it["value"] for it in claims["slow-server-alike"]["parts"]]
+    alike = [it["value"] for it in CLAIMS["slow-server-alike"]["parts"]]
     assert f"over QUIC {min(alike):.2f} to {max(alike):.2f} of the time" in PAGE
-    behind = [it["value"] for it in claims["slow-server-queues-below-capacity"]["parts"]]
+    behind = [it["value"] for it in CLAIMS["slow-server-queues-below-capacity"]["parts"]]
     assert "at 0.85 of what it can do twice as long as at 0.23" in PAGE
     assert {round(it) for it in behind} == {2}
-    enough = claims["slow-attacker-explains-twenty-times"]
+    enough = CLAIMS["slow-attacker-explains-twenty-times"]
     assert f"{enough['measured']}, where at least 15 were asked for, so it is {enough['verdict']}" in PAGE
     played = sum(
         len(set(SUMMARY.flows(it)["run"].to_pylist())) for it in ("slow-server", "slow-server-flooded")
@@ -563,8 +563,7 @@ def test_what_is_said_of_visits_is_the_summary_s() -> None:
     scale = traffic_sites._FULL
     assert (scale.monitored, scale.repetitions, scale.others) == (10, 12, 40)
     assert scale.sessions * scale.visits == 16
-    claims = json.loads((STUDY.summary / "verdicts.json").read_text(encoding="utf-8"))["claims"]
-    by_attack = [it["measured"] for it in claims["quic-harder-to-learn"]["parts"]]
+    by_attack = [it["measured"] for it in CLAIMS["quic-harder-to-learn"]["parts"]]
     assert f"By the forest its macro F1 is {by_attack[1]} of that over TLS and TCP" in PAGE
     assert f"by the network {by_attack[2]}." in PAGE
     assert f"By them it is {by_attack[0].split()[0]}." in PAGE
@@ -579,7 +578,7 @@ def test_what_is_said_of_visits_is_the_summary_s() -> None:
     bytes_, longer = (f"{it:.0f} %" for it in cost)
     said = f"{bytes_} more bytes over QUIC and visits that take {longer} longer leave the forest {left} %"
     assert f"{said} and nearest neighbours {right('knn', 'h3-padded', padding='stack')} %" in PAGE
-    collapse = [f"{it['value']:.2f}" for it in claims["cross-protocol-collapse"]["parts"]]
+    collapse = [f"{it['value']:.2f}" for it in CLAIMS["cross-protocol-collapse"]["parts"]]
     assert f"the forest keeps {collapse[2]} and {collapse[3]} of what it names over its own" in PAGE
     assert (right("knn", "h3", "h2"), right("knn", "h2", "h3")) == ("14", "15")
     assert "nearest neighbours name 14 and 15 %." in PAGE

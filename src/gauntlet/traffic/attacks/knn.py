@@ -24,12 +24,16 @@ def _learn(visits: Sequences, classes: Ints, count: int, _seed: int) -> Classifi
 
 
 def _scores(known: Floats, classes: Ints, count: int, visits: Sequences) -> Floats:
+    return votes(known, classes, count, visits.matrix(known.shape[1]))
+
+
+def votes(known: Floats, classes: Ints, count: int, tried: Floats) -> Floats:
+    """What the nearest known rows say of each tried one: a column a class, the shares of their votes."""
     near = min(NEIGHBOURS, len(known))
-    found: Floats = np.zeros((len(visits), count))
-    for begin in range(0, len(visits), _AT_ONCE):
-        rows = np.arange(begin, min(begin + _AT_ONCE, len(visits)))
-        distances = cdist(visits.take(rows).matrix(known.shape[1]), known, "cityblock")
-        order = np.argsort(distances, axis=1, kind="stable")[:, :near]
+    found: Floats = np.zeros((len(tried), count))
+    for begin in range(0, len(tried), _AT_ONCE):
+        rows = np.arange(begin, min(begin + _AT_ONCE, len(tried)))
+        order = np.argsort(cdist(tried[rows], known, "cityblock"), axis=1, kind="stable")[:, :near]
         for place in range(near):
             np.add.at(found, (rows, classes[order[:, place]]), _WEIGHTS[place])
     found /= _WEIGHTS[:near].sum()
